@@ -48,7 +48,7 @@ pub use bundling::UsableRate;
 pub use core::Core;
 pub use event::{Event, PeerId, RequestFailure, Ticket};
 pub use figures::{BundlerFigures, Figures, ForgerFigures};
-pub use fork_choice::{DeepFork, EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
+pub use fork_choice::{DeepFork, EVIDENCE_CURSOR_BYTES, Equivocation, equivocations};
 pub use mempool::removal_reason;
 pub use round::Round;
 pub use settings::Settings;

@@ -9,7 +9,7 @@ use primitives::Hash;
 use super::core::Core;
 use super::fork_choice::{ReorgBlock, ReorgCause};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::state::{Fault, When, check_transaction};
+use crate::state::{BlockContext, Fault, check_transaction};
 use crate::transaction::Carried;
 
 /// Rows that are read at once.
@@ -52,11 +52,11 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         let now = self.timestamp_now();
-        let when = When {
+        let context = BlockContext {
             time: now,
             height: self.rows.tip().next_height(),
         };
-        let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
+        let refused = match check_transaction(&self.rows, &self.genesis, &carried, context) {
             // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.
             Ok(()) => self.pool.restore(carried, now).err(),
             Err(Fault::InBlock(_)) => {

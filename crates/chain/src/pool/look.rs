@@ -8,7 +8,7 @@ use crate::{AccountId, Carried, ChainId, MinorUnits, TxId};
 
 /// The status of a transaction in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PoolStatus {
     /// The next block may include it.
     Ready,
     /// A waiting child block carries it.
@@ -79,14 +79,14 @@ impl Pool {
 
     /// Returns the status of a transaction in the pool.
     #[must_use]
-    pub fn standing(&self, id: &TxId) -> Option<Standing> {
+    pub fn status(&self, id: &TxId) -> Option<PoolStatus> {
         let entry = self.slots.get(*self.ids.get(id)?);
         Some(if entry.parked {
-            Standing::Parked
+            PoolStatus::Parked
         } else if self.carriers.of(id).next().is_some() {
-            Standing::Bundled
+            PoolStatus::Bundled
         } else {
-            Standing::Ready
+            PoolStatus::Ready
         })
     }
 

@@ -48,6 +48,6 @@ pub(crate) mod tests;
 pub use balances::Balances;
 pub use child_block::ChildBlock;
 pub use fee_rate::FeeRate;
-pub use look::{Offer, PoolFigures, Standing};
+pub use look::{Offer, PoolFigures, PoolStatus};
 pub use pool::{Pool, Removal};
 pub use settings::PoolSettings;

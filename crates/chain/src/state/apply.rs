@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use primitives::Hash;
 
-use super::check::{When, check_transaction};
+use super::check::{BlockContext, check_transaction};
 use super::leases::Leasing;
 use super::rows::{self, Former, HeaderRow, Place};
 use super::touched::{Touched, conserves_supply};
@@ -58,12 +58,12 @@ pub fn apply_block<R: Reads<Table>>(
 ) -> Result<AppliedBlock, BlockFault> {
     check_header(overlay, genesis, &block.header)?;
     check_shape(genesis, block)?;
-    let when = When {
+    let context = BlockContext {
         time: block.header.time,
         height: block.header.height,
     };
     for carried in block.transactions() {
-        check_transaction(overlay, genesis, carried, when).map_err(|fault| {
+        check_transaction(overlay, genesis, carried, context).map_err(|fault| {
             match fault.rejection() {
                 Ok(mut rejection) => {
                     rejection.detail = format!("{}: {}", carried.id, rejection.detail);

@@ -11,7 +11,7 @@ use crate::{
 
 /// The block that is to include a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct When {
+pub struct BlockContext {
     /// Its time. For a future block, the clock's time.
     pub time: BlockTimestamp,
     /// Its height. For a future block, the height after the tip.
@@ -24,11 +24,11 @@ pub fn check_transaction<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     carried: &Carried,
-    when: When,
+    block: BlockContext,
 ) -> Result<(), Fault> {
     check_form(genesis, carried)?;
-    check_times(&genesis.params, &carried.transaction, when.time)?;
-    check_anchor(overlay, genesis, carried.transaction.anchor, when.height)?;
+    check_times(&genesis.params, &carried.transaction, block.time)?;
+    check_anchor(overlay, genesis, carried.transaction.anchor, block.height)?;
     if overlay.contains(&carried.id)? {
         let detail = format!("{} is already in a block", carried.id);
         return Err(Fault::InBlock(Rejection::new("chain_tx.duplicate", detail)));

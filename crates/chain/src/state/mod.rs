@@ -33,7 +33,7 @@ mod window;
 
 pub use apply::{AppliedBlock, apply_block, check_shape};
 pub use branch::{Branch, Judged};
-pub use check::{When, check_anchor, check_form, check_times, check_transaction, fee_min};
+pub use check::{BlockContext, check_anchor, check_form, check_times, check_transaction, fee_min};
 pub use examine::{Depth, Examined, Mending, examine};
 pub use fault::{BlockFault, Fault};
 pub use hash::{StateHash, state_hash};

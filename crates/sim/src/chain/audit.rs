@@ -194,15 +194,15 @@ fn accepted(world: &mut World, confirmed: &HashSet<TxId>) {
                 world.tally.left += 1;
                 continue;
             }
-            let standing: Vec<_> = world
+            let status: Vec<_> = world
                 .nodes
                 .iter()
-                .map(|node| node.core.as_ref()?.pool().standing(&id))
+                .map(|node| node.core.as_ref()?.pool().status(&id))
                 .collect();
             let row = world.nodes[n].store.get(Table::Pool, &id.0);
             let row = row.is_ok_and(|row| row.is_some());
             world.violated(format!(
-                "node {n} accepted {id}, which is in no block and in no pool: pools {standing:?}, row kept {row}"
+                "node {n} accepted {id}, which is in no block and in no pool: pools {status:?}, row kept {row}"
             ));
         }
     }

@@ -16,8 +16,8 @@ use crate::{BlockTimestamp, Header, Height, Rejection};
 
 /// Key prefix in `Meta`, followed by forger, height and parent, for both headers of an equivocation.
 const EVIDENCE: &[u8] = b"equivocation";
-/// Length of the result of [`Equivocation::place`]: forger, height and parent.
-pub const EVIDENCE_PLACE_BYTES: usize = 32 + 4 + 32;
+/// Length of the result of [`Equivocation::cursor`]: forger, height and parent.
+pub const EVIDENCE_CURSOR_BYTES: usize = 32 + 4 + 32;
 
 /// Two signed headers by one forger on one parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,19 +64,19 @@ impl Equivocation {
         Ok(())
     }
 
-    /// Returns the key of this evidence without its prefix: forger, height and parent. [`equivocations`] takes it as the place to
+    /// Returns the key of this evidence without its prefix: forger, height and parent. [`equivocations`] takes it as the position to
     /// continue after.
     #[must_use]
-    pub fn place(&self) -> [u8; EVIDENCE_PLACE_BYTES] {
-        let mut place = [0; EVIDENCE_PLACE_BYTES];
-        place[..32].copy_from_slice(&self.first.forger);
-        place[32..36].copy_from_slice(&self.first.height.to_be_bytes());
-        place[36..].copy_from_slice(self.first.previous.as_bytes());
-        place
+    pub fn cursor(&self) -> [u8; EVIDENCE_CURSOR_BYTES] {
+        let mut cursor = [0; EVIDENCE_CURSOR_BYTES];
+        cursor[..32].copy_from_slice(&self.first.forger);
+        cursor[32..36].copy_from_slice(&self.first.height.to_be_bytes());
+        cursor[36..].copy_from_slice(self.first.previous.as_bytes());
+        cursor
     }
 
     fn key(&self) -> Vec<u8> {
-        [EVIDENCE, &self.place()].concat()
+        [EVIDENCE, &self.cursor()].concat()
     }
 
     fn value(&self) -> Vec<u8> {
@@ -97,20 +97,20 @@ impl Equivocation {
     }
 }
 
-/// Reads kept evidence by forger and height, at most `max` rows after a place.
+/// Reads kept evidence by forger and height, at most `max` rows after a cursor.
 ///
 /// # Errors
 /// The store fails, or a row does not decode.
 pub fn equivocations(
     reads: &impl Reads<Table>,
-    after: Option<&[u8; EVIDENCE_PLACE_BYTES]>,
+    after: Option<&[u8; EVIDENCE_CURSOR_BYTES]>,
     max: usize,
 ) -> Result<Vec<Equivocation>, StoreFailure> {
     let from = match after {
-        Some(place) => [EVIDENCE, place, &[0]].concat(),
+        Some(cursor) => [EVIDENCE, cursor, &[0]].concat(),
         None => EVIDENCE.to_vec(),
     };
-    let to = [EVIDENCE, &[u8::MAX; EVIDENCE_PLACE_BYTES + 1]].concat();
+    let to = [EVIDENCE, &[u8::MAX; EVIDENCE_CURSOR_BYTES + 1]].concat();
     let max = max.min(EQUIVOCATIONS_MAX);
     let rows = reads.scan(Table::Meta, &from, Some(&to), max)?;
     rows.iter()
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(again.count(), evidence.count());
         assert!(again.has(&found(1, Height::new(5)).second));
         let all = equivocations(&rows, None, 100).expect("rows");
-        let rest = equivocations(&rows, Some(&all[2].place()), 4).expect("rows");
+        let rest = equivocations(&rows, Some(&all[2].cursor()), 4).expect("rows");
         assert_eq!(rest, all[3..7], "a page");
     }
 

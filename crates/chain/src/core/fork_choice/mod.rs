@@ -12,7 +12,7 @@ mod tied_tips;
 
 pub use deep_fork::DeepFork;
 pub(super) use evidence::Evidence;
-pub use evidence::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
+pub use evidence::{EVIDENCE_CURSOR_BYTES, Equivocation, equivocations};
 pub(super) use first_headers::FirstHeaders;
 pub(super) use reorg::{Reorg, ReorgBlock, ReorgCause};
 pub(super) use tied_tips::TiedTips;

@@ -7,7 +7,7 @@ use crate::core::limits::{REFUSED_TRANSACTIONS_MAX, UNCHECKED_MAX, points};
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::state::{Fault, When, check_transaction};
+use crate::state::{BlockContext, Fault, check_transaction};
 use crate::transaction::{Body, Carried};
 use crate::{Rejection, Transaction, TxId};
 
@@ -154,11 +154,11 @@ impl<R: Reads<Table>> Core<R> {
                 detail,
             ))));
         }
-        let when = When {
+        let context = BlockContext {
             time: self.timestamp_now(),
             height: self.rows.tip().next_height(),
         };
-        match check_transaction(&self.rows, &self.genesis, carried, when) {
+        match check_transaction(&self.rows, &self.genesis, carried, context) {
             Ok(()) => {}
             Err(Fault::InBlock(_)) => return Ok(Err(Refusal::Known)),
             Err(fault) => return Ok(Err(Refusal::Refused(fault.rejection()?))),

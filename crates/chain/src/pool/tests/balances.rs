@@ -29,7 +29,7 @@ fn a_debit_from_outside_parks_who_came_last_and_a_credit_brings_it_back() {
     assert_eq!(order(&pool, 1), [], "nobody may have what is not settled");
     pool.settle(at(10), &mut all_have(501)).unwrap();
     assert_eq!(order(&pool, 1), [ids[0]]);
-    assert_eq!(pool.standing(&ids[1]), Some(Standing::Parked));
+    assert_eq!(pool.status(&ids[1]), Some(PoolStatus::Parked));
     assert_eq!(pool.figures().parked, 1);
     let credit = Pay {
         from: 7,
@@ -161,7 +161,7 @@ fn what_was_accepted_before_a_restart_waits_for_its_balance() {
     let carried = Pay::default().carried();
     pool.restore(carried.clone(), at(0)).unwrap();
     pool.settle(at(0), &mut all_have(0)).unwrap();
-    assert_eq!(pool.standing(&carried.id), Some(Standing::Parked));
+    assert_eq!(pool.status(&carried.id), Some(PoolStatus::Parked));
     let again = pool.restore(carried.clone(), at(0));
     assert_eq!(again.unwrap_err().code, "chain_pool.known");
     let gift = Pay {

@@ -80,7 +80,7 @@ fn it_is_complete_while_all_it_carries_is_ready() {
     assert_eq!(pool.missing_of(&block_7), [late.carried().id]);
     put(&mut pool, &late, 1_000).unwrap();
     assert_eq!(offers(&pool), [(block_7.id(), true)]);
-    assert_eq!(pool.standing(&carried[0]), Some(Standing::Bundled));
+    assert_eq!(pool.status(&carried[0]), Some(PoolStatus::Bundled));
     // A debit from outside leaves one of them without cover.
     let foreign = Pay {
         chain: 2,
@@ -104,7 +104,7 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
     };
     let (ours, theirs) = (pay(3), pay(4));
     let ids = [ours.carried().id, theirs.carried().id];
-    let standing = |pool: &Pool| ids.map(|id| pool.standing(&id));
+    let status = |pool: &Pool| ids.map(|id| pool.status(&id));
     let mut pool = Pool::new(PoolSettings::default());
     put(&mut pool, &ours, 1_000).unwrap();
     let refused = put(&mut pool, &theirs, 1_000).map(drop);
@@ -116,8 +116,8 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
     put(&mut pool, &theirs, 1_000).unwrap();
     assert_eq!(offers(&pool), [(block_7.id(), true)]);
     assert_eq!(
-        standing(&pool),
-        [Some(Standing::Parked), Some(Standing::Bundled)]
+        status(&pool),
+        [Some(PoolStatus::Parked), Some(PoolStatus::Bundled)]
     );
 
     // A second bundler lists the first one: transactions that are already listed stay.
@@ -131,8 +131,8 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
     offer(&mut pool, &block_8).unwrap();
     assert_eq!(offers(&pool), [(block_8.id(), true)]);
     assert_eq!(
-        standing(&pool),
-        [Some(Standing::Bundled), Some(Standing::Parked)]
+        status(&pool),
+        [Some(PoolStatus::Bundled), Some(PoolStatus::Parked)]
     );
 
     // Nor does a debit outside the pool park a listed transaction.
@@ -172,7 +172,7 @@ fn a_listed_payment_that_its_account_cannot_pay_parks_nothing() {
     offer(&mut pool, &block_7).unwrap();
     let refused = put(&mut pool, &large, 1_000).map(drop);
     assert_eq!(refused, Err("chain_pool.insufficient_balance"));
-    assert_eq!(pool.standing(&id), Some(Standing::Ready));
+    assert_eq!(pool.status(&id), Some(PoolStatus::Ready));
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn it_expires_with_the_first_that_it_carries() {
         reasons(&mut pool),
         [(short.id, expired), (carries.id(), expired)]
     );
-    assert_eq!(pool.standing(&long.id), Some(Standing::Ready));
+    assert_eq!(pool.status(&long.id), Some(PoolStatus::Ready));
 }
 
 #[test]

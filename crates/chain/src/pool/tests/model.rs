@@ -70,17 +70,17 @@ impl Model {
         items.iter().map(|item| item.carried.id).collect()
     }
 
-    pub(super) fn standing(&self, item: &Item) -> Standing {
+    pub(super) fn status(&self, item: &Item) -> PoolStatus {
         let carries = |other: &Item| {
             let list = other.list.as_ref();
             list.is_some_and(|list| list.ids().contains(&item.carried.id))
         };
         if item.parked.is_some() {
-            Standing::Parked
+            PoolStatus::Parked
         } else if self.items.iter().any(carries) {
-            Standing::Bundled
+            PoolStatus::Bundled
         } else {
-            Standing::Ready
+            PoolStatus::Ready
         }
     }
 

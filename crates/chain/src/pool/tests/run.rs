@@ -322,8 +322,8 @@ impl Run {
             return;
         }
         for item in &self.model.items {
-            let standing = self.model.standing(item);
-            assert_eq!(self.pool.standing(&item.carried.id), Some(standing));
+            let status = self.model.status(item);
+            assert_eq!(self.pool.status(&item.carried.id), Some(status));
         }
         for chain in CHAINS {
             assert_eq!(order(&self.pool, chain), self.model.ready(chain));

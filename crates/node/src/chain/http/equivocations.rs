@@ -7,7 +7,7 @@ use api::chain::{EquivocationPage, EquivocationView, SignedHeader};
 use api::codes::BAD_PARAMETER;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use chain::core::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
+use chain::core::{EVIDENCE_CURSOR_BYTES, Equivocation, equivocations};
 use chain::port::damaged;
 use chain::{Genesis, Header};
 use primitives::hex;
@@ -29,7 +29,7 @@ pub(super) async fn list(
     asked: Result<Query<EvidenceQuery>, QueryRejection>,
 ) -> Answered {
     let asked = query(asked)?;
-    let after = asked.after.as_deref().map(place).transpose()?;
+    let after = asked.after.as_deref().map(cursor).transpose()?;
     let limit = api.limit(asked.limit);
     let reader = api.shared.reader();
     json(&reader.ask(move |r| page(r, after.as_ref(), limit)).await?)
@@ -37,7 +37,7 @@ pub(super) async fn list(
 
 fn page(
     reader: &Reader,
-    after: Option<&[u8; EVIDENCE_PLACE_BYTES]>,
+    after: Option<&[u8; EVIDENCE_CURSOR_BYTES]>,
     limit: usize,
 ) -> Result<EquivocationPage, Fault> {
     let mut found = equivocations(&reader.store, after, limit + 1)?;
@@ -45,7 +45,7 @@ fn page(
     found.truncate(limit);
     let next = found.last().filter(|_| is_more);
     Ok(EquivocationPage {
-        next: next.map(|last| hex::encode(&last.place())),
+        next: next.map(|last| hex::encode(&last.cursor())),
         equivocations: found
             .iter()
             .map(|one| view(one, &reader.genesis))
@@ -74,10 +74,10 @@ fn view(evidence: &Equivocation, genesis: &Genesis) -> Result<EquivocationView, 
     })
 }
 
-fn place(text: &str) -> Result<[u8; EVIDENCE_PLACE_BYTES], Refusal> {
+fn cursor(text: &str) -> Result<[u8; EVIDENCE_CURSOR_BYTES], Refusal> {
     let bytes = hex::decode(text);
-    let place = bytes.and_then(|bytes| bytes.try_into().ok());
-    place.ok_or_else(|| {
+    let cursor = bytes.and_then(|bytes| bytes.try_into().ok());
+    cursor.ok_or_else(|| {
         let text = format!("after: '{text}' is not the `next` of a page");
         Refusal::listed(&BAD_PARAMETER, text)
     })
