@@ -16,7 +16,7 @@ const BY_NAME: [&str; 2] = ["chain", "attachments"];
 const OUT: &str = "target/lab";
 
 /// Runs the chore for `names`, shipped scenarios or files; without names, for all shipped ones of the notarised ledger. `--json`
-/// prints the line, and also runs the laboratory's self-test. `--full` runs the scenarios at their published size.
+/// prints the main figures as one line of JSON, and also runs the laboratory's self-test. `--full` runs the scenarios at their published size.
 pub fn run(arguments: &[String]) -> Result<()> {
     let (flags, names): (Vec<&str>, Vec<&str>) = arguments
         .iter()

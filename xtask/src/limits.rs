@@ -1,8 +1,8 @@
 //! The page of limits: settings from the configuration's list, fixed ones from the sources.
 //!
 //! A fixed limit is a constant with `MAX` or `PATIENCE` in its name, or a field of a struct `..Options` or `..Limits` with its
-//! default. Its comment becomes its description on the page. An error code of ours in backquotes there is the code shown
-//! beyond the limit.
+//! default. Its comment becomes its description on the page. If the comment names one of our error codes in
+//! backquotes, the page lists it as the error for exceeding the limit.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -71,7 +71,8 @@ pub fn forbidden(text: &str) -> Vec<Hit> {
     hits
 }
 
-/// Returns plain string literals outside `#[cfg(test)]` items. The value of a constant has the constant's name.
+/// Returns plain string literals outside `#[cfg(test)]` items. If a literal is the value of a constant, its entry has the
+/// constant's name.
 pub fn literals(text: &str) -> Vec<Literal> {
     let tokens = without_tests(&tokens(text));
     let mut found = Vec::new();

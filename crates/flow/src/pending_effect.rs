@@ -1,4 +1,4 @@
-//! What flows wait for, as operators see it.
+//! The waits of flows, as operators see them.
 
 use ledger::{PartyId, TokenId, TxId};
 use primitives::Timestamp;

@@ -125,12 +125,12 @@ errors! {
 pub(crate) const UNKNOWN_FLOW_ID: ErrorInfo = ErrorInfo {
     code: "node.unknown_flow",
     cause: "No flow with this id is live, and none that ended lately has it.",
-    action: "check the id; give starts a client id, then their outcome is kept until you delete it",
+    action: "Check the id. Give starts a client id: then their outcome is kept until you delete it.",
 };
 pub(crate) const UNKNOWN_CLIENT_ID: ErrorInfo = ErrorInfo {
     code: "node.unknown_client_id",
     cause: "No start with this client id is known.",
-    action: "check the id and the user whose token you send",
+    action: "Check the id, and the user whose token you send.",
 };
 pub(crate) const UNKNOWN_TRANSACTION: ErrorInfo = ErrorInfo {
     code: "node.unknown_transaction",
@@ -170,7 +170,7 @@ pub(crate) const TOO_MANY_CONSENTS: ErrorInfo = ErrorInfo {
 pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
     code: "node.draining",
     cause: "The node finishes its present work and accepts no new work.",
-    action: "start the flow on another node, or after the node is back",
+    action: "Start the flow on another node, or after the node is back.",
 };
 
 pub(crate) fn rejection(info: &ErrorInfo, message: impl Into<String>) -> Rejection {

@@ -19,11 +19,11 @@ pub struct NodeInfo {
     pub platform_version: u32,
     /// Grows with every new node info of the same party.
     pub serial: u64,
-    /// What kind of notary it is, if it is one.
+    /// The kind of notary, if it is one.
     pub notary: Option<NotaryInfo>,
 }
 
-/// What kind of notary a node is. Encoded as `[validating]`.
+/// The kind of a notary. Encoded as `[validating]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotaryInfo {
     /// Whether it sees and verifies whole transactions.

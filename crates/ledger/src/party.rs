@@ -9,7 +9,7 @@ use crate::{LegalName, PartyId};
 /// A party of the network. Encoded as `[legal name, key]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Party {
-    /// Who it is.
+    /// Its legal name.
     pub name: LegalName,
     /// The key of its signatures.
     pub key: PublicKey,

@@ -30,7 +30,7 @@ pub struct TransactionSignature {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the batch proof of the signature by {by} leads to no root: {source}")]
 pub struct BatchProofError {
-    /// Who signed.
+    /// The key that signed.
     pub by: PublicKey,
     /// The fault of the proof.
     pub source: MerkleError,

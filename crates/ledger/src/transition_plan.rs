@@ -35,7 +35,7 @@ impl Coded for PlanError {
     }
 }
 
-/// Where states should go. Encoded as `[0, party]` or `[1, descriptor hash]`.
+/// The target of a transition. Encoded as `[0, party]` or `[1, descriptor hash]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransitionGoal {
     /// To this notary.

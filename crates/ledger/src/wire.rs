@@ -38,7 +38,7 @@ pub(crate) struct Wire {
     pub(crate) bytes: Vec<u8>,
     pub(crate) salt: [u8; 32],
     pub(crate) group_hashes: [Hash; GROUPS],
-    /// Where each component lies in `bytes`, group after group.
+    /// The position of each component in `bytes`, group after group.
     pub(crate) ranges: Vec<Range<u32>>,
     /// The first component of each group in `ranges`.
     pub(crate) starts: [u32; GROUPS + 1],

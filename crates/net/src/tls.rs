@@ -39,7 +39,7 @@ pub enum TlsMaterialError {
     #[error("the node's TLS certificate, key and root cannot be used: {0}")]
     Unusable(String),
     /// The certificate belongs to another party.
-    #[error("the node's TLS certificate is not one of this party, which is '{0}' in certificates")]
+    #[error("the node's TLS certificate belongs to another party; it must name '{0}'")]
     WrongName(String),
 }
 

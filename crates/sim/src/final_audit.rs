@@ -321,7 +321,9 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
         false => recorded.is_subset(&named),
     };
     if !fits || named.len() != expected {
-        return Err(format!("recorded {recorded:?}, its result names {named:?}"));
+        return Err(format!(
+            "the flow recorded {recorded:?}, but its result names {named:?}; expected {expected} transactions"
+        ));
     }
     Ok(named)
 }

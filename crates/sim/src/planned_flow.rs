@@ -50,7 +50,7 @@ pub struct PlannedFlow {
     /// The file that the client uploads before each start, with its size.
     pub upload: Option<(Hash, u64)>,
     /// Whether the client starts the flow again if its coins stay locked. Flows of several nodes may lock coins that they need from
-    /// each other, and the first deadline ends the deadlock. Its flow need not be one of those that caused it.
+    /// each other, and the first deadline ends the deadlock. The flow with the first deadline need not be one of those that caused the deadlock.
     pub is_repeatable: bool,
     /// The effect on balances of its first transaction, for a flow that fails afterwards because its coins are locked.
     pub stays: Vec<Move>,

@@ -15,7 +15,10 @@ pub fn run(options: &SimOptions) -> Report {
     outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        let what = format!("panicked: {}", text.unwrap_or("without a word"));
+        let what = format!(
+            "panicked: {}",
+            text.unwrap_or("with a value that is not text")
+        );
         Report {
             options: options.clone(),
             trace: Hash::ZERO,

@@ -22,7 +22,7 @@ pub struct Options {
     pub commit_bytes_max: usize,
     /// Table files kept open.
     pub open_files: usize,
-    /// Where the inventory and the anchor are kept. Without it the inventory is in the store's own directory, and nothing tells a store that is
+    /// The folders of the inventory and the anchor. Without it the inventory is in the store's own directory, and nothing tells a store that is
     /// missing from one that was never made.
     pub custody: Option<Custody>,
 }

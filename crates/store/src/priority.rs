@@ -1,7 +1,7 @@
 //! Priorities of threads: asks the system to run the commit thread ahead of the rest of the node, and merges behind it.
 //!
-//! A commit thread that waits for a core delays all flows. With both cores busy, real-time priority made commits four times
-//! as fast.
+//! A commit thread that waits for a core delays all flows. On a machine whose two cores were busy, real-time priority made
+//! commits four times as fast.
 
 /// The priority that the system granted the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

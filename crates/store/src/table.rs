@@ -45,6 +45,8 @@ impl TableStore {
             .unwrap_or_else(|panicked| panicked.into_inner())
     }
 
+    /// Applies rows and deletions to memory.
+    ///
     /// # Correctness
     /// Whether the sorted table is empty is checked under the memory's lock. The flush thread takes this lock after it has
     /// added rows to the sorted table, so the check cannot miss them while memory no longer holds them.

@@ -137,7 +137,7 @@ pub mod points {
     pub const WRONG_ANSWER: u32 = 25;
     /// A claim of more difficulty than the headers have.
     pub const EMPTY_CLAIM: u32 = 10;
-    /// No answer.
+    /// A request without an answer in time, or an announced block whose time is ahead of the clock by more than the allowed drift.
     pub const TIMEOUT: u32 = 2;
     /// Many refused transactions.
     pub const REFUSED_TRANSACTIONS: u32 = 5;

@@ -170,8 +170,8 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     }
 
     /// Returns whether a lessor may lease to one of its lessees again in a block of this height. The minimum does not grow with the
-    /// lessors of the lessee, so that no newcomer drives a lessor out. Without it, stake that moves from account to account would
-    /// take one place after another and keep them all.
+    /// lessors of the lessee, so that no newcomer drives a lessor out. Without a minimum, stake that moves from account to
+    /// account could take one place after another and keep them all.
     fn may_renew(
         &self,
         genesis: &Genesis,

@@ -96,7 +96,7 @@ impl PeerShares {
             && !admits(own.responders, 1, total.responders, limits.responders_max)
         {
             let text = format!(
-                "{} responder flows of this peer are live, of at most {} for all peers together",
+                "this peer has {} live responder flows, its full share; all peers together may have {}",
                 own.responders, limits.responders_max
             );
             FlowError::listed(&SHARE_EXCEEDED, text)

@@ -60,7 +60,11 @@ pub(super) async fn take_signatures(
         by.flat_map(|(given, session)| given.0.into_iter().zip(repeat(session)))
     {
         if !expected.remove(&signature.by) {
-            let text = format!("party {} signed with key {}", session.peer(), signature.by);
+            let text = format!(
+                "party {} signed with key {}, which is not among the missing signers",
+                session.peer(),
+                signature.by
+            );
             return Err(FlowError::listed(&UNEXPECTED_SIGNER, text));
         }
         messages.push(signature.signed_message(&signed.id())?);

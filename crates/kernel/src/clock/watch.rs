@@ -1,6 +1,6 @@
 //! A watch on the node's wall clock: notices that it was set, and then doubts it until peers or the operator confirm it.
 //!
-//! The wall clock less the monotonic one is constant while the wall clock goes evenly. A change by more than
+//! The wall clock less the monotonic one is constant while the wall clock runs evenly. A change by more than
 //! [`JUMP_MAX_MS`] is a jump. Nothing on this machine says which side of a jump is right, so peers are asked. Nothing on it
 //! says either whether the clock was set while the node was down, so peers are also asked after each start.
 //!
@@ -8,7 +8,8 @@
 //! - A clock that was confirmed is doubted only after a jump that this machine's own clocks show: no peer can raise that doubt.
 //! - After a start, one answer is enough to trust the clock, because nothing speaks against it. To end a doubt takes
 //!   [`ANSWERS_MIN`].
-//! - Peers confirm the clock only if the middle of their clocks agrees with ours, so fewer than half of those asked can't.
+//! - Peers confirm the clock only if the median of the answers agrees with it. So a minority of those asked cannot confirm a wrong
+//!   clock.
 //! - A peer counts once in each asking.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,7 +45,7 @@ pub struct StartCapacity {
 pub(crate) struct Weight {
     /// The weight counted for it now.
     held: usize,
-    /// The largest weight seen.
+    /// The largest weight that this flow has had.
     seen: usize,
 }
 

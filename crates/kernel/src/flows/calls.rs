@@ -217,7 +217,7 @@ impl Flows {
         self.waits.sleep(effect, until, clocks, trusts_wall, now)
     }
 
-    /// Returns a selection that can be made now. It is held instead until the records of its own flow are durable.
+    /// Returns the request if all records of its flow are durable. Otherwise holds it until they are, and returns `None`.
     pub(super) fn hold_select(
         &mut self,
         (flow, effect): EffectId,

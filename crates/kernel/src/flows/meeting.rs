@@ -59,7 +59,7 @@ impl Flows {
         if unwitnessed {
             let text = match released.len() {
                 0 => "no peer has shown a data mark of this node in time: the flows of its journal stay held".to_owned(),
-                count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal go on unproved"),
+                count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal continue, although no peer has confirmed that the data is current"),
             };
             context.warn(errors::FLOWS_HELD.code, text);
         }

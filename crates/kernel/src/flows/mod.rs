@@ -57,7 +57,7 @@ pub(crate) struct Flows {
     look_ups: LookUps,
     hospital: Hospital,
     waking: Waking,
-    /// The wait for peers after a start.
+    /// Holds flows back after the node has started, until peers have vouched for its data.
     gate: StartGate,
 }
 

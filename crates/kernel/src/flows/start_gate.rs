@@ -147,8 +147,8 @@ impl StartGate {
         self.released()
     }
 
-    /// Ends the waits whose time has come. Returns the flows that may continue, and whether the wait is over without a peer that has
-    /// shown a mark.
+    /// Ends the waits whose time has come. Returns the flows that may continue, and whether the wait has ended although no peer
+    /// has shown a mark. Returns `None` if no wait ended.
     pub(crate) fn on_time(&mut self, now: Monotonic) -> Option<(BTreeSet<FlowId>, bool)> {
         let is_over = self.heard_until.is_some_and(|until| now >= until);
         let is_heard = is_over && !self.witnessed;

@@ -1,13 +1,13 @@
 //! The handshake of two connected nodes: how far their link has come, and which marks they hold of each other.
 //!
 //! ```text
-//!   peer up ──► Standing ──►  own mark justified? ──no, and the signature is ours──► rolled back: the whole node stops
+//!   peer up ──► Standing ──►  does our data reach the mark that the peer holds? ──no, and the signature is ours──► rolled back: the whole node stops
 //!                             numbers agree? ──no──► this link is renumbered, a warning is shown, the peer vouches for nothing
 //!                             ──► Mark, now and at most once a second while the data grows
 //! ```
 //!
 //! # Invariants
-//! - Numbers are a peer's word: they renumber the link with that peer, and concern no other.
+//! - A peer's numbers prove nothing: they renumber only the link with that peer.
 //! - While a peer's standing is awaited after a start, nothing numbered is sent to it.
 
 use ledger::{PartyId, TransactionSignature, TxId};

@@ -13,7 +13,7 @@ pub enum FrameError {
     #[error("a frame of {0} bytes; the limit is {BODY_BYTES_MAX}")]
     TooLarge(u64),
     /// A kind of frame that is not known, or not allowed here.
-    #[error("a frame of kind {0} where none is expected")]
+    #[error("frame kind {0} is unknown, or not allowed at this point of the connection")]
     Kind(u8),
     /// Flags that do not fit the kind, or are not known.
     #[error("a frame of kind {kind} with flags {flags:#04x}")]

@@ -15,8 +15,7 @@ use libp2p_swarm::StreamProtocol;
 pub const REQUEST_BYTES_MAX: usize = 512 << 10;
 /// Largest answer, in bytes (`gossip.message_too_large`): the largest body that a network may allow, and the fields before it.
 pub const RESPONSE_BYTES_MAX: usize = (16 << 20) + (64 << 10);
-/// Bytes of long answers that are being read at once, from all peers; one more fails as a request that is not sent does
-/// (`gossip.too_many_requests`).
+/// Maximum bytes of long answers read at once, from all peers together. A further answer fails with `gossip.too_many_requests`.
 pub const RESPONSES_BYTES_MAX: usize = 256 << 20;
 /// Maximum size of a short answer, in bytes. A short answer is read even if the budget of long answers is used up.
 const SHORT_BYTES: usize = 64 << 10;

@@ -94,7 +94,7 @@ impl Service {
     }
 
     /// Runs until it is told to stop, or until all handles or the event receiver are dropped. `early` holds
-    /// libp2p's events from before.
+    /// libp2p's events from before this call.
     pub(super) async fn run(
         mut self,
         early: Vec<SwarmEvent<BehaviourEvent>>,

@@ -72,7 +72,7 @@ pub(super) fn socket_address(address: &Multiaddr) -> Option<SocketAddr> {
     }
 }
 
-/// The form that libp2p writes.
+/// Converts an address to libp2p's form, `/ip4/ADDRESS/tcp/PORT`.
 pub(super) fn multiaddress(address: &SocketAddr) -> Multiaddr {
     Multiaddr::from(address.ip()).with(Protocol::Tcp(address.port()))
 }

@@ -42,7 +42,7 @@ pub enum BootstrapError {
         message: String,
     },
     /// Something else is where a node's folder should be made.
-    #[error("{path} is there already and is not a node's folder")]
+    #[error("{path} already exists and is not a node's folder")]
     Occupied {
         /// The folder.
         path: PathBuf,
@@ -136,7 +136,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.exposed",
         cause: "A secret of a node can be read by other users of the machine.",
-        action: "chmod 600 the file. If others may have read it, replace a token or a certificate by a new one; an identity key cannot be replaced, so move what it owns to another party.",
+        action: "Set its mode with chmod 600. If others may have read it, replace a token or a certificate by a new one; an identity key cannot be replaced, so move what it owns to another party.",
     },
     ErrorInfo {
         code: "bootstrap.description",

@@ -58,14 +58,14 @@ const DAYS_MAX: u32 = 36_500;
 pub struct NodeSpec {
     /// The legal name, `O=..., L=..., C=..`.
     pub name: LegalName,
-    /// Where it listens for other nodes, `address:port`; port 0: a free one; nothing: a free one on 127.0.0.1.
+    /// The address on which it listens for other nodes, `address:port`; port 0: a free one; nothing: a free one on 127.0.0.1.
     #[serde(default)]
     pub address: Option<SocketAddr>,
-    /// Where other nodes find it if that is another address than it listens on, `host:port`, best first. Needed when it
+    /// The addresses at which other nodes find it, if they differ from the one on which it listens, `host:port`, best first. Needed when it
     /// listens on all addresses.
     #[serde(default)]
     pub advertised: Vec<String>,
-    /// Where it listens for clients, likewise.
+    /// The address on which it listens for clients, likewise.
     #[serde(default)]
     pub api: Option<SocketAddr>,
     /// Names in its certificate in addition to localhost, for clients on other machines.

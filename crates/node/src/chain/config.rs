@@ -57,7 +57,7 @@ pub struct NodeSection {
     /// The network's genesis file; relative to the node's folder.
     #[serde(default = "genesis")]
     pub genesis: PathBuf,
-    /// Where data is kept; relative to the node's folder.
+    /// The folder of its data, relative to the node's folder.
     #[serde(default = "data_dir")]
     pub data_dir: PathBuf,
     /// Number of newest blocks whose bodies are kept. `None` keeps all bodies.
@@ -69,7 +69,7 @@ pub struct NodeSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct P2pSection {
-    /// Where to listen for other nodes.
+    /// The address on which it listens for other nodes.
     pub listen: SocketAddr,
     /// Nodes to connect to; others are learnt from them.
     #[serde(default)]
@@ -92,7 +92,7 @@ pub struct P2pSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiSection {
-    /// Where to listen for clients.
+    /// The address on which it listens for clients.
     pub listen: SocketAddr,
     /// The tokens of operators. Only an operator may change the node itself.
     #[serde(default)]

@@ -93,11 +93,12 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         return Err(BootstrapError::Description(text).into());
     }
     let ports_count = 2 * plan.servers;
-    if plan
-        .first_port
-        .is_some_and(|first| usize::from(first) + ports_count > PORTS)
+    if let Some(first) = plan.first_port
+        && usize::from(first) + ports_count > PORTS
     {
-        let text = format!("there are no {ports_count} ports from the first one on");
+        let text = format!(
+            "the network needs {ports_count} ports from port {first} on; choose a lower first port"
+        );
         return Err(BootstrapError::Description(text).into());
     }
     let genesis_path = out.join(GENESIS);

@@ -26,7 +26,7 @@ pub enum ChainStartError {
         rejection: Rejection,
     },
     /// A network is where another is to be made.
-    #[error("{0} is there already: a network has been made here")]
+    #[error("{0} already exists: a network has been made here")]
     Exists(PathBuf),
     /// A key or passphrase of its configuration.
     #[error("{field}: {message}")]

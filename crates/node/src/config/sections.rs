@@ -16,7 +16,7 @@ use crate::http::AnonymousLimits;
 pub struct NodeSection {
     /// The legal name.
     pub name: LegalName,
-    /// Where data is kept; relative to the node's folder.
+    /// The folder of its data, relative to the node's folder.
     #[serde(default = "data_dir")]
     pub data_dir: PathBuf,
 }
@@ -25,7 +25,7 @@ pub struct NodeSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct P2pSection {
-    /// Where to listen for other nodes.
+    /// The address on which it listens for other nodes.
     pub listen: SocketAddr,
     /// The addresses at which other nodes reach this one, if they differ from the listening address.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct P2pSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiSection {
-    /// Where to listen for clients.
+    /// The address on which it listens for clients.
     pub listen: SocketAddr,
     /// The tokens of callers.
     #[serde(default)]

@@ -45,7 +45,7 @@ fn unknown(hash: &Hash) -> Refusal {
 }
 
 impl Service {
-    /// Returns the view of a durable row.
+    /// Reads a file's durable row, and converts it to the type of the API.
     async fn file_record(&self, hash: Hash) -> Result<AttachmentView, Refusal> {
         let (store, network) = (self.store.clone(), Arc::clone(&self.network));
         let read = move || {

@@ -160,7 +160,7 @@ impl Locked {
         self.0.get(&place).map(FlowId::to_string)
     }
 
-    /// That a state is held, or is not.
+    /// Returns the criterion for states that any flow holds, or that none does.
     pub(super) fn any(&self, locked: bool) -> Criterion {
         let held = Criterion::At(Places::new("locked".into(), self.0.keys().copied()));
         if locked {
@@ -170,7 +170,7 @@ impl Locked {
         }
     }
 
-    /// That a state is held by one of these flows.
+    /// Returns the criterion for states that one of these flows holds.
     pub(super) fn by(&self, values: &[Given]) -> Result<Criterion, Refusal> {
         let flows: BTreeSet<FlowId> = flow_ids(values)?.into_iter().collect();
         let held = self.0.iter().filter(|(_, flow)| flows.contains(flow));

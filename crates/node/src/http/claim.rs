@@ -186,8 +186,8 @@ impl BodyPlace {
         self.small.is_some()
     }
 
-    /// Extends the place to this number of bytes. Waits if that needs a place for a large body. Returns `false` if it may not
-    /// wait, because `rest` further bytes could come meanwhile.
+    /// Extends the place to this number of bytes. Waits if that needs a place for a large body. Returns `false` if
+    /// the place is taken, and the waiting bodies of the connection have no room for the `rest` bytes that may still arrive.
     pub(super) async fn covered(&mut self, bytes: usize, rest: usize) -> bool {
         if self.cover(bytes) {
             return true;

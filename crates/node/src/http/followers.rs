@@ -1,4 +1,4 @@
-//! Who follows which flow's progress.
+//! The clients that follow the progress of flows.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -22,7 +22,7 @@ impl Input {
         }
     }
 
-    /// Where up to `most` next lines are, without their ends and without empty ones; call [`Input::line`] for each, then
+    /// Returns the positions of up to `most` next lines, without their ends and without empty ones; call [`Input::line`] for each, then
     /// [`Input::release`].
     pub(super) fn take(&mut self, most: usize) -> Vec<(usize, usize)> {
         let mut lines = Vec::new();

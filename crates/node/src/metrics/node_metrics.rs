@@ -226,7 +226,7 @@ mod tests {
         assert!(names.len() == listed.len() && names.len() > 45);
     }
 
-    /// What the kernel counts is copied bucket by bucket.
+    /// Copies the kernel's counts bucket by bucket.
     #[test]
     fn the_buckets_are_the_kernels() {
         let powers: Vec<u64> = (0..kernel::SIZE_BUCKETS - 1).map(|at| 1 << at).collect();

@@ -32,7 +32,7 @@ const UNITS_EACH: u64 = 1 << 36;
 const SETTLE_EVERY: Duration = Duration::from_millis(500);
 const SETTLE_LOOKS_MAX: u32 = 120;
 
-/// The work of a stretch, and the banks it runs on.
+/// The work of a stretch, and the nodes of the banks that do it.
 #[derive(Clone)]
 pub struct Task {
     /// Banks in order: legal name, and how to reach its API.

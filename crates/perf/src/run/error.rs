@@ -28,17 +28,17 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: NODE_DIED,
         cause: "A node exited while it was under load.",
-        action: "Read the end of its log, which stands with the message, and whether the system has killed it for its memory.",
+        action: "Read the end of its log, which is printed with this message. Check whether the system killed it for lack of memory.",
     },
     ErrorInfo {
         code: REPEATS_MISSING,
         cause: "A point has fewer repeats than the scenario asks for, because the run ended early.",
-        action: "Take its intervals for wider than they would be, or run it again.",
+        action: "Expect wider intervals, or run it again.",
     },
     ErrorInfo {
         code: RUN_FAILED,
         cause: "A scenario could not be run to its end.",
-        action: "Read why with the scenario in the report; the others are not touched by it.",
+        action: "The report gives the reason at this scenario. Other scenarios are not affected.",
     },
     ErrorInfo {
         code: SAMPLES_PARTIAL,

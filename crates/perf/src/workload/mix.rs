@@ -223,7 +223,7 @@ async fn guarded<T>(mut future: Boxed<'_, Result<T, Failed>>) -> Result<T, Faile
                 .downcast_ref::<&str>()
                 .map(|text| (*text).to_owned())
                 .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "without a word".to_owned());
+                .unwrap_or_else(|| "with a value that is not text".to_owned());
             Poll::Ready(Err(Failed::new(WORKER_PANICKED, said)))
         })
     })

@@ -9,13 +9,13 @@ pub enum DecodeError {
     /// The input ends inside an item.
     #[error("the input ends inside the item at byte {offset}; send it whole")]
     Truncated {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
     },
     /// Another type of item was wanted.
     #[error("expected {expected} at byte {offset}; encode by the schema")]
     WrongType {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
         /// The expected item.
         expected: &'static str,
@@ -23,7 +23,7 @@ pub enum DecodeError {
     /// The item is not in the deterministic form, or uses a part of CBOR that this codec does not support.
     #[error("{what} at byte {offset}; use the deterministic form of RFC 8949 section 4.2.1")]
     NotCanonical {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
         /// The fault.
         what: &'static str,
@@ -31,7 +31,7 @@ pub enum DecodeError {
     /// A number does not fit its field.
     #[error("the number at byte {offset} does not fit its field; keep within the schema's range")]
     OutOfRange {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
     },
     /// An array or byte string with another number of elements than wanted.
@@ -39,7 +39,7 @@ pub enum DecodeError {
         "{found} elements at byte {offset} where {expected} are wanted; check that both sides speak the same version"
     )]
     WrongLength {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
         /// Elements wanted.
         expected: usize,
@@ -51,7 +51,7 @@ pub enum DecodeError {
         "{found} elements announced at byte {offset}, at most {limit} can be; stay within the limits"
     )]
     TooLong {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
         /// The most there can be.
         limit: usize,
@@ -61,7 +61,7 @@ pub enum DecodeError {
     /// Text that is not UTF-8.
     #[error("the text at byte {offset} is not UTF-8; encode it as UTF-8")]
     BadText {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
     },
     /// A variant with a number that is not known.
@@ -69,7 +69,7 @@ pub enum DecodeError {
         "variant {tag} at byte {offset} is not known; check that both sides speak the same version"
     )]
     UnknownVariant {
-        /// Where the variant's array starts.
+        /// The offset at which the variant's array starts.
         offset: usize,
         /// The number found.
         tag: u64,
@@ -77,19 +77,19 @@ pub enum DecodeError {
     /// Bytes after the item.
     #[error("bytes follow the item at byte {offset}; send exactly one item")]
     Trailing {
-        /// Where they start.
+        /// The offset at which they start.
         offset: usize,
     },
     /// Nested too deeply.
     #[error("nested too deeply at byte {offset}; flatten the value")]
     TooDeep {
-        /// Where the item starts.
+        /// The offset at which the item starts.
         offset: usize,
     },
     /// The right shape, but a rule of the type is broken.
     #[error("the item before byte {offset} is refused: {reason}")]
     Invalid {
-        /// Where the decoder stood.
+        /// The decoder's offset.
         offset: usize,
         /// The rule.
         reason: &'static str,

@@ -31,8 +31,8 @@ impl Custody {
         anchor::write(&self.anchor, &self.key, Anchor::Fresh)
     }
 
-    /// Lets the next start make an empty store in the directory `store`, which must be empty or missing. An inventory and mark
-    /// of an earlier store are renamed.
+    /// Lets the next start make an empty store in the directory `store`, which must be empty or missing. Renames the inventory
+    /// and the file `ledger.mark` of an earlier store.
     ///
     /// # Errors
     /// The directory is not empty, or a file cannot be read or written.

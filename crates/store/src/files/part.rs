@@ -259,7 +259,7 @@ impl Part {
         self.end(expected, size)
     }
 
-    /// Ends a part that no caller will continue, as [`Part::finish`] does: after any error it is removed.
+    /// Ends a part like [`Part::finish`], and removes it after any error. For parts that no caller continues.
     ///
     /// # Errors
     /// Those of [`Part::finish`].

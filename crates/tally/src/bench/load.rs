@@ -24,7 +24,7 @@ const OFFERED_OUTSTANDING_MAX: usize = 50_000;
 /// Interval of the memory readings.
 const MEMORY_EVERY: Duration = Duration::from_millis(500);
 
-/// The fields of the line. Memory is the resident memory of the node under load, in megabytes (10^6).
+/// The fields of the benchmark's line of JSON. Memory is the resident memory of the node under load, in megabytes (10^6).
 #[derive(Debug, Serialize)]
 struct LoadReport {
     /// Keep-alive connections, each starting one flow after another by single requests.

@@ -25,7 +25,7 @@ const OUTSTANDING: usize = 64;
 /// The error of a flow that does nothing: it is started, polled once, and ended.
 const NOTHING: &str = "cash.zero_amount";
 
-/// The fields of the line.
+/// The fields of the benchmark's line of JSON.
 #[derive(Debug, Serialize)]
 struct NodeReport {
     /// States in the vault.

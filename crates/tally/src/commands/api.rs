@@ -165,7 +165,7 @@ fn arguments(operation: &Operation, given: &[String]) -> Result<Arguments, Failu
     let pairs: Vec<(&str, &str)> = given
         .iter()
         .map(|pair| {
-            let text = || format!("'{pair}' is no NAME=VALUE");
+            let text = || format!("'{pair}' does not have the form NAME=VALUE");
             pair.split_once('=')
                 .ok_or_else(|| bad(text(), "Give each parameter as NAME=VALUE."))
         })

@@ -62,7 +62,7 @@ fn share(network: &Network, hash: &Hash, title: &str) -> StartFlow {
     StartFlow::new("document.share", &arguments).expect("JSON")
 }
 
-/// Where a node keeps a whole file.
+/// The path at which a node keeps a whole file.
 fn file_of(network: &Network, who: Who, hash: &Hash) -> PathBuf {
     let name = hash.to_string();
     let folder = network.data(who).join("attachments/files");

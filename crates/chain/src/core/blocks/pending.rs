@@ -120,8 +120,8 @@ impl PendingBlocks {
 /// Selects the pending blocks to process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core) enum Release {
-    /// Blocks whose time has come, if they are earlier than the second of this node's own turn. If two blocks have the same
-    /// second, the hash decides, and a block that was announced early would win every draw.
+    /// Blocks whose time has come, if they are earlier than the second of this node's own turn. Of two blocks of the same second the
+    /// smaller hash must win, so this node forges its own block first.
     BeforeOwn,
     /// All blocks whose time has come.
     All,

@@ -156,7 +156,7 @@ pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: ClaimedBody) -> 
     }
     let path = api.snapshots.join(&name);
     if path.exists() {
-        return Err(refused(format!("{} is there already", path.display())));
+        return Err(refused(format!("{} already exists", path.display())));
     }
     let (store, to) = (api.shared.store.clone(), path.clone());
     let folder = api.snapshots.clone();

@@ -120,7 +120,12 @@ pub(super) fn block_name(text: &str) -> Result<BlockName, Refusal> {
 
 /// `height-offset`.
 pub(super) fn place(text: &str) -> Result<Place, Refusal> {
-    let wrong = || Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no `next` of a page"));
+    let wrong = || {
+        Refusal::listed(
+            &BAD_PARAMETER,
+            format!("`next` is '{text}'; expected the form HEIGHT-OFFSET"),
+        )
+    };
     let (height, offset) = text.split_once('-').ok_or_else(wrong)?;
     Ok(Place {
         height: Height::new(height.parse().map_err(|_| wrong())?),

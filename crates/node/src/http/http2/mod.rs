@@ -9,8 +9,8 @@
 //! busy, although it keeps to its window. The types here prevent it for every client and every window.
 //!
 //! # Invariants
-//! - A turn reads at most 1/64 of the connection's window from the socket ([`Turns`]). That is at most 1/640 of the window in
-//!   frames of data, which have 10 bytes or more, so `h2` spends at most 2/5 of the window on them.
+//! - A turn reads at most 1/64 of the connection's window from the socket ([`Turns`]). A frame of data has
+//!   at least 10 bytes, so a turn reads at most window/640 frames. `h2` spends at most 256 × window/640 = 2/5 of the window on them.
 //! - After each turn the same task moves all data from `h2` into the streams' buffers ([`Intake`]), where small frames are joined. So
 //!   the spent bytes are back before the next turn, however busy the handlers are.
 //! - A client gets credit for bytes when the handler takes them out of the buffer, not before. So the unread bytes of a connection

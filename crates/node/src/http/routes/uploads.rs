@@ -161,7 +161,8 @@ pub(in crate::http) async fn remove(
 fn found(state: &ApiState, caller: &Caller, id: Id) -> Result<Arc<Upload>, Refusal> {
     let text = segment(id)?;
     let id = primitives::hex::decode_array(&text).ok_or_else(|| {
-        Refusal::listed(&BAD_PARAMETER, "an upload's id has 32 hexadecimal digits")
+        let text = format!("'{text}' is not an upload's id: it has 32 hexadecimal digits");
+        Refusal::listed(&BAD_PARAMETER, text)
     })?;
     state.services.attachments.uploads().find(&caller.name, &id)
 }

@@ -58,7 +58,7 @@ impl Args {
                 None => name_for(&client.attachment(&self.hash).await?.name, &self.hash),
             };
             if out.exists() && !self.force {
-                let text = format!("{} is there already", out.display());
+                let text = format!("{} already exists", out.display());
                 let hint = "Choose another name with --out, or replace it with --force.";
                 return Err(Failure::local("tally.file_exists", text, hint));
             }

@@ -255,8 +255,9 @@ fn clocks(peers: &PeersView) -> Finding {
     }
 }
 
-/// Returns the offset of the other clocks from this node's: the median of all, or the offset of the only other one, which may itself
-/// be off. Returns `None` if no peer is connected.
+/// Returns the offset of the other clocks from this node's: the median of all clocks, this node's included. With only one other
+/// clock it is that clock's offset, and the other clock may be the wrong one. Returns `None` if the offset of no connected peer is
+/// known.
 pub fn offset_of_others_ms(peers: &PeersView) -> Option<i64> {
     let reached = peers.peers.iter().filter(|peer| peer.connected);
     let offsets: Vec<i64> = reached.filter_map(|peer| peer.clock_offset_ms).collect();

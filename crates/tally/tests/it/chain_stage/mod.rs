@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use client::{ChainClient, Endpoint};
 use serde_json::Value;
 
-/// Where anything that should happen has happened, unless it never will.
+/// The longest wait for an event that should happen.
 pub const DEADLINE: Duration = Duration::from_secs(180);
 
 fn binary() -> PathBuf {

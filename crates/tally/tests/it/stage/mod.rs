@@ -13,7 +13,7 @@ use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{Client, ClientError};
 use perf::topology::{Network, NetworkOptions, Who};
 
-/// Where anything that should happen has happened, unless it never will.
+/// The longest wait for an event that should happen.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 /// The first bank.
 pub const A: Who = Who::Bank(0);
