@@ -18,6 +18,9 @@ use super::back_off::later;
 use crate::digest::Digest;
 use crate::{FlowId, Service};
 
+/// Shortest pause before a request that a server asked to wait is sent again, in milliseconds.
+const WAIT_MIN_MS: u64 = 10;
+
 /// Limits of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestOptions {
@@ -155,23 +158,20 @@ impl Requests {
         true
     }
 
-    /// Delays the next repetition: the server has queued the request and estimates that it will take `eta_ms`.
+    /// Delays the next repetition: the server has not taken the request, and asks for it again after `eta_ms`. Repeated requests to
+    /// wait lengthen the delay, so a server cannot make this node ask without a pause.
     pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Monotonic) {
-        let back_off = self.options.resend;
         let Some(request) = self.outstanding.get_mut(id) else {
             return;
         };
         if request.peer != *peer || !request.in_flight {
             return;
         }
-        let patience = BackOff {
-            first_ms: eta_ms,
-            max_ms: back_off.max_ms,
+        let pause = BackOff {
+            first_ms: eta_ms.max(WAIT_MIN_MS),
+            max_ms: self.options.resend.max_ms,
         };
-        let delay = patience
-            .delay_ms(0, jitter(id))
-            .max(back_off.delay_ms(request.attempts, jitter(id)));
-        let at = later(now, delay);
+        let at = later(now, pause.delay_ms(request.attempts, jitter(id)));
         if let Some(old) = request.deadline.replace(at) {
             self.deadlines.remove(&(old, *id));
         }

@@ -186,19 +186,17 @@ impl Integrity {
         }
     }
 
-    /// Ends a rollback, and settles what the numbers of peers contradict: the reason why not, if it cannot. Does nothing if there is
-    /// neither.
+    /// Ends a rollback, and settles what the numbers of peers contradict. Returns the reason if it cannot: a recovery that was begun
+    /// is incomplete, or none was begun. Changes nothing if there is nothing to end.
     fn finish_recovery(
         &mut self,
         accept_missing: bool,
         views: IntegrityViews<'_>,
         context: &mut Context,
     ) -> Option<Rejection> {
-        if self.rollback.is_none() && self.links.is_empty() {
-            return None;
-        }
+        let is_sound = self.rollback.is_none() && self.links.is_empty();
         let incomplete = match &self.recovery {
-            None => Some("no recovery was begun".to_owned()),
+            None => (!is_sound).then(|| "no recovery was begun".to_owned()),
             Some(recovery) => {
                 let missing: Vec<String> = recovery
                     .missing()
@@ -220,6 +218,9 @@ impl Integrity {
             && (!accept_missing || must_begin)
         {
             return Some(errors::rejection(&errors::RECOVERY_INCOMPLETE, text));
+        }
+        if is_sound {
+            return None;
         }
         self.forget_links(context);
         context.command(FlowsCommand::RecoveryFinished);

@@ -53,7 +53,8 @@ fn restore(net: &mut Testnet, node: usize, copy: &Disk) {
 /// Lets time pass until a recovery has nothing left to ask.
 pub fn recovered(net: &mut Testnet, node: usize) -> IntegrityReport {
     order(net, node, IntegrityOrder::Recover).expect("a report");
-    for _ in 0..10_000 {
+    // A pause that a peer asks for is 40 ms. Twenty seconds are more than all pauses of a small ledger.
+    for _ in 0..2_000 {
         let report = report(net, node);
         let peers = &report.recovery.as_ref().expect("a recovery").peers;
         if peers.values().all(|p| p.progress == PeerProgress::Done) {
@@ -77,6 +78,22 @@ fn testnet_and_copy(node: usize) -> (Testnet, Disk) {
     net.settle();
     done(&mut net, 1, "cash.pay", &pay(30, 2));
     (net, copy)
+}
+
+#[test]
+fn a_recovery_of_sound_data_also_says_that_a_peer_is_silent() {
+    let mut net = Testnet::new(2);
+    done(&mut net, 1, "cash.issue", &issue(100));
+    net.script(2);
+    order(&mut net, 1, IntegrityOrder::Recover).expect("a report");
+    let finish = |accept_missing| IntegrityOrder::Finish { accept_missing };
+    let early = order(&mut net, 1, finish(false));
+    assert_eq!(early.unwrap_err(), "node.recovery_incomplete");
+    assert!(order(&mut net, 1, finish(true)).is_ok());
+    net.up(2);
+    recovered(&mut net, 1);
+    assert!(order(&mut net, 1, finish(false)).is_ok());
+    done(&mut net, 1, "cash.pay", &pay(20, 2));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use api::{RecoveryProgress, RecoveryView};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use primitives::Timestamp;
 
 use crate::failure::Failure;
@@ -39,16 +40,32 @@ impl Args {
             }
             view = client.begin_recovery().await?;
             let end = Instant::now() + Duration::from_secs(self.timeout);
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             while !is_complete(&view) && Instant::now() < end {
                 tokio::time::sleep(LOOK_EVERY).await;
                 view = client.recovery().await?;
+                bar.set_message(view.recovery.as_ref().map_or_else(String::new, step));
             }
+            bar.finish_and_clear();
             let recovered = view.recovery.take();
             let mut view = client.finish_recovery(self.accept_missing).await?;
             view.recovery = recovered;
             self.output.show(&view, people)
         })
     }
+}
+
+/// Returns the line that is shown while a recovery runs.
+fn step(recovery: &RecoveryProgress) -> String {
+    let done = recovery.peers.iter().filter(|peer| peer.progress == "done");
+    let searched: u64 = recovery.peers.iter().map(|peer| peer.searched).sum();
+    let end: u64 = recovery.peers.iter().map(|peer| peer.end).sum();
+    format!(
+        "{} of {} peers have sent everything; {searched} of {end} transactions searched, {} recorded here",
+        done.count(),
+        recovery.peers.len(),
+        recovery.recorded
+    )
 }
 
 fn is_complete(view: &RecoveryView) -> bool {
