@@ -16,7 +16,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "vault.insufficient_funds",
         cause: "The vault holds less of the token than was asked for, locked states included and states in quarantine left out.",
-        action: "Ask for less, or wait until more has been received; GET /v1/balances shows the balance.",
+        action: "Ask for less, name the issuer whose token is held, or wait until more has been received. The balances (tally vault balances, GET /v1/balances) name the issuers.",
     },
     ErrorInfo {
         code: "vault.selection_timeout",

@@ -1,7 +1,9 @@
 //! Shared arguments of the cash flows.
 
 use flow::{FlowContext, FlowError};
-use ledger::{LegalName, Party, TokenId, TransactionSignature, TxId};
+use ledger::{
+    LegalName, Party, SelectionRequest, StateAndRef, TokenId, TransactionSignature, TxId,
+};
 use primitives::{PublicKey, SignatureContext};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,26 +37,73 @@ pub struct TokenChoice {
 }
 
 impl TokenChoice {
-    /// Returns the token's id.
-    pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<TokenId, FlowError> {
+    /// Returns the token.
+    pub(crate) fn resolve(&self, ctx: &FlowContext) -> Result<Wanted, FlowError> {
         match (self.token, self.currency) {
-            (Some(id), None) if self.issuer.is_none() && self.reference.is_none() => Ok(id),
+            (Some(id), None) if self.issuer.is_none() && self.reference.is_none() => {
+                Ok(Wanted { id, name: None })
+            }
             (None, Some(currency)) => {
                 let issuer = match &self.issuer {
                     Some(name) => party(ctx, name)?,
                     None => ctx.me(),
                 };
                 let reference = self.reference.clone().unwrap_or_default();
-                Ok(IssuedToken {
+                Ok(Wanted::from(&IssuedToken {
                     issuer: issuer.clone(),
                     reference,
                     currency,
-                }
-                .id())
+                }))
             }
             _ => Err(CashError::TokenAmbiguous.into()),
         }
     }
+}
+
+/// The token of cash that a flow wants to spend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    id: TokenId,
+    /// The currency and its issuer, if the flow knows more than the id.
+    name: Option<String>,
+}
+
+impl From<&IssuedToken> for Wanted {
+    fn from(token: &IssuedToken) -> Self {
+        let mut name = format!("{} issued by {}", token.currency, token.issuer.name);
+        if token.reference != Reference::default() {
+            name.push_str(&format!(" under reference {}", token.reference));
+        }
+        Self {
+            id: token.id(),
+            name: Some(name),
+        }
+    }
+}
+
+/// Selects and locks cash for a flow. The text of a failure names the currency and the issuer instead of the token's id: people know
+/// no ids.
+pub(crate) async fn select_cash(
+    ctx: &FlowContext,
+    token: &Wanted,
+    quantity: u64,
+    notary: &Party,
+    deadline_ms: u64,
+) -> Result<Vec<StateAndRef>, FlowError> {
+    let request = SelectionRequest {
+        token: token.id,
+        quantity,
+        notary: Some(notary.id()),
+        deadline_ms,
+    };
+    let selected = ctx.select_states(request).await;
+    selected.map_err(|mut error| {
+        if let Some(name) = &token.name {
+            let id = format!("token {}", token.id);
+            error.message = error.message.replace(&id, name);
+        }
+        error
+    })
 }
 
 /// Returns a party of the network by its name.

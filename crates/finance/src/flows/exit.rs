@@ -2,12 +2,12 @@
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
-use ledger::{LegalName, SelectionRequest};
+use ledger::LegalName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party, select_cash};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Reference, cash_builder};
 
@@ -80,13 +80,9 @@ impl Flow for ExitCash {
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
 
         ctx.progress("selecting cash");
-        let request = SelectionRequest {
-            token: choice.resolve(&ctx)?,
-            quantity: args.quantity,
-            notary: Some(notary.id()),
-            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
-        };
-        let inputs = ctx.select_states(request).await?;
+        let token = choice.resolve(&ctx)?;
+        let deadline_ms = args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS);
+        let inputs = select_cash(&ctx, &token, args.quantity, &notary, deadline_ms).await?;
 
         ctx.progress("building");
         let change_to = change_key(&ctx, args.anonymous).await?;

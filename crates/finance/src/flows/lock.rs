@@ -2,13 +2,13 @@
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
-use ledger::{LegalName, SelectionRequest, StateAndRef, StateRef, TimeWindow};
+use ledger::{LegalName, StateAndRef, StateRef, TimeWindow};
 use primitives::{Decode, Encode, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::{change_key, receiving_key};
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party, select_cash};
 use super::{CashResult, TokenChoice};
 use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name, unlock};
 use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, cash_name};
@@ -96,13 +96,9 @@ impl Flow for LockCash {
         let change_to = change_key(&ctx, args.anonymous).await?;
 
         ctx.progress("selecting cash");
-        let request = SelectionRequest {
-            token: choice.resolve(&ctx)?,
-            quantity: args.quantity,
-            notary: Some(notary.id()),
-            deadline_ms: SELECTION_DEADLINE_MS,
-        };
-        let inputs = ctx.select_states(request).await?;
+        let token = choice.resolve(&ctx)?;
+        let deadline_ms = SELECTION_DEADLINE_MS;
+        let inputs = select_cash(&ctx, &token, args.quantity, &notary, deadline_ms).await?;
 
         ctx.progress("building");
         let locked = Portion {

@@ -2,12 +2,12 @@
 
 use flow::library::{build_and_sign, finality, request_key};
 use flow::{Flow, FlowContext, FlowError};
-use ledger::{LegalName, PartyId, SelectionRequest, TokenId};
+use ledger::{LegalName, PartyId, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, notary, party, select_cash};
 use super::{CashResult, TokenChoice};
 use crate::{CashError, Currency, Portion, Reference, cash_builder};
 
@@ -142,13 +142,8 @@ impl Flow for PayCash {
         }
 
         ctx.progress("selecting cash");
-        let request = SelectionRequest {
-            token,
-            quantity,
-            notary: Some(notary.id()),
-            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
-        };
-        let inputs = ctx.select_states(request).await?;
+        let deadline_ms = args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS);
+        let inputs = select_cash(&ctx, &token, quantity, &notary, deadline_ms).await?;
 
         ctx.progress("building");
         let mut spending = cash_builder::pay(notary.clone(), &inputs, &portions, &ctx.me().key)?;

@@ -16,15 +16,13 @@
 
 use flow::library::{build_and_sign, offer_key, until_void, window_of_ms};
 use flow::{Flow, FlowContext, FlowError};
-use ledger::{
-    LegalName, Party, SelectionRequest, SignedTransaction, StateAndRef, TransactionState,
-};
+use ledger::{LegalName, Party, SignedTransaction, StateAndRef, TransactionState};
 use primitives::{Decode, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
-use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::arguments::{SELECTION_DEADLINE_MS, Wanted, notary, party, select_cash};
 use super::reissue_messages::{NAME, Proofs, Reissued, Terms, portion};
 use super::reissue_responder::exchange;
 use crate::{CashError, CashState, Currency, IssuedToken, Reference, cash_builder, cash_name};
@@ -109,13 +107,9 @@ impl Flow for ReissueCash {
         cash_builder::issue(notary.clone(), &token, &[portion(&terms, &ctx.me().key)])?;
 
         ctx.progress("selecting cash");
-        let request = SelectionRequest {
-            token: token.id(),
-            quantity: terms.quantity,
-            notary: Some(notary.id()),
-            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
-        };
-        let inputs = ctx.select_states(request).await?;
+        let deadline_ms = args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS);
+        let wanted = Wanted::from(&token);
+        let inputs = select_cash(&ctx, &wanted, terms.quantity, &notary, deadline_ms).await?;
 
         ctx.progress("building");
         let change_to = change_key(&ctx, args.anonymous).await?;

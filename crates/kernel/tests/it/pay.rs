@@ -1,6 +1,7 @@
 //! Kernels issue and pay cash among each other, without faults except those that a test plants.
 
 use crate::testnet::Testnet;
+use kernel::Reply;
 use kernel::port::Table;
 
 /// Arguments of an issue.
@@ -67,9 +68,31 @@ fn more_than_there_is_is_refused() {
     let issued = net.start(1, "cash.issue", &issue(5), None);
     net.settle();
     assert_eq!(net.ended(issued), Ok(true));
-    let paid = net.start(1, "cash.pay", &pay(6, 2), None);
-    net.settle();
-    assert_eq!(net.ended(paid), Err("vault.insufficient_funds".to_owned()));
+    let default_issuer = pay(6, 1).replace(r#""issuer":"O=Node 1, L=London, C=GB","#, "");
+    for (node, args, text) in [
+        (
+            1,
+            pay(6, 2),
+            "6 of GBP issued by O=Node 1, L=London, C=GB are wanted and 5 are held",
+        ),
+        (
+            2,
+            default_issuer,
+            "6 of GBP issued by O=Node 2, L=London, C=GB are wanted and 0 are held",
+        ),
+    ] {
+        let paid = net.start(node, "cash.pay", &args, None);
+        net.settle();
+        let rejection = match net.replies.remove(&paid) {
+            Some(Reply::Ended { outcome, .. }) => outcome.result.expect_err("too much"),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rejection.code, "vault.insufficient_funds");
+        assert_eq!(
+            rejection.message, text,
+            "people know issuers, and no ids of tokens"
+        );
+    }
 }
 
 #[test]

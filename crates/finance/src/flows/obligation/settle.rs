@@ -2,13 +2,13 @@
 
 use flow::library::build_and_sign;
 use flow::{Flow, FlowContext, FlowError};
-use ledger::{SelectionRequest, StateRef};
+use ledger::StateRef;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::result::{ObligationResult, finish};
 use crate::flows::agreed::{TokenArgs, lock_state, party_of_key};
-use crate::flows::arguments::SELECTION_DEADLINE_MS;
+use crate::flows::arguments::{SELECTION_DEADLINE_MS, Wanted, select_cash};
 use crate::obligation::{ObligationCommand, ObligationError, SettlementPayment, builder};
 use crate::{Portion, cash_builder};
 
@@ -70,10 +70,10 @@ impl Flow for SettleObligation {
             return Err(ObligationError::Count.into());
         };
         let token = match &args.token {
-            Some(token) => token.resolve(&ctx)?.id(),
-            None => first.id(),
+            Some(token) => token.resolve(&ctx)?,
+            None => first.clone(),
         };
-        if !before.accepts(&token) {
+        if !before.accepts(&token.id()) {
             return Err(ObligationError::TokenNotAccepted.into());
         }
 
@@ -81,13 +81,9 @@ impl Flow for SettleObligation {
         party_of_key(&ctx, &before.obligee).await?;
         ctx.progress("selecting cash");
         let notary = input.state.notary.clone();
-        let request = SelectionRequest {
-            token,
-            quantity,
-            notary: Some(notary.id()),
-            deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
-        };
-        let cash = ctx.select_states(request).await?;
+        let deadline_ms = args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS);
+        let wanted = Wanted::from(&token);
+        let cash = select_cash(&ctx, &wanted, quantity, &notary, deadline_ms).await?;
 
         ctx.progress("building");
         let to_obligee = Portion {
@@ -102,7 +98,7 @@ impl Flow for SettleObligation {
         }
         let command = ObligationCommand::Settle(vec![SettlementPayment {
             obligation: before.id,
-            token,
+            token: token.id(),
             quantity,
         }]);
         let settled = builder::change(payment.builder, &input, after.as_ref());

@@ -5,7 +5,7 @@ use flow::library::{
     sign_transaction, window_for_answers,
 };
 use flow::{Deadline, Flow, FlowContext, FlowError, Responder, Session};
-use ledger::{SelectionRequest, StateRef, TimeWindow, TransactionBuilder};
+use ledger::{StateRef, TimeWindow, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::Portion;
 use crate::cash_builder::{self, Spending};
 use crate::flows::CashResult;
 use crate::flows::agreed::{asks_only_for, await_final, lock_state, party_of_key, tell_final};
-use crate::flows::arguments::SELECTION_DEADLINE_MS;
+use crate::flows::arguments::{SELECTION_DEADLINE_MS, Wanted, select_cash};
 use crate::paper::{PaperCommand, PaperError, builder, paper_name};
 
 /// Arguments of `paper.redeem`.
@@ -72,13 +72,9 @@ impl Flow for RedeemPaper {
             }
         } else {
             ctx.progress("selecting cash");
-            let request = SelectionRequest {
-                token: paper.token.id(),
-                quantity: paper.face,
-                notary: Some(notary.id()),
-                deadline_ms: args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS),
-            };
-            let cash = ctx.select_states(request).await?;
+            let token = Wanted::from(&paper.token);
+            let deadline_ms = args.deadline_ms.unwrap_or(SELECTION_DEADLINE_MS);
+            let cash = select_cash(&ctx, &token, paper.face, &notary, deadline_ms).await?;
             let to_holder = Portion {
                 owner: paper.owner.clone(),
                 quantity: paper.face,

@@ -2,9 +2,7 @@
 
 use flow::library::{ANSWER_MS_MAX, Asked, build_and_sign, finality, until_void, verify_proposal};
 use flow::{Deadline, Fetching, Flow, FlowContext, FlowError, Responder, Session};
-use ledger::{
-    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionState,
-};
+use ledger::{SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionState};
 use primitives::{Decode, Encode, PublicKey, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +12,7 @@ use crate::flows::CashResult;
 use crate::flows::agreed::{
     WINDOW_MS, asks_only_for, await_final, lock_state, parties, tell_final,
 };
-use crate::flows::arguments::signatures;
+use crate::flows::arguments::{Wanted, select_cash, signatures};
 use crate::trade::{Asset, BidCommand, BidState, TradeError, bid_code, bid_name};
 use crate::{CashState, Portion, cash_builder, cash_name};
 
@@ -245,13 +243,8 @@ impl Responder for BuyByBid {
         }
 
         ctx.progress("selecting cash");
-        let request = SelectionRequest {
-            token: bid.token.id(),
-            quantity: offer.price,
-            notary: Some(notary.id()),
-            deadline_ms: BUYER_DEADLINE_MS,
-        };
-        let cash = ctx.select_states(request).await?;
+        let token = Wanted::from(&bid.token);
+        let cash = select_cash(&ctx, &token, offer.price, &notary, BUYER_DEADLINE_MS).await?;
 
         ctx.progress("building");
         let to_seller = Portion {
