@@ -21,8 +21,8 @@ errors! {
         "Register the operation with the node, or use a node that has it.";
     CLIENT_ID_REUSED = "node.client_id_reused", "The client id was used before for another flow or other arguments.",
         "Use a fresh client id for each new start; repeat the same arguments to attach to the earlier one.";
-    KILL_PENDING = "node.kill_pending", "The flow has asked the notary and is killed only once it knows the answer.",
-        "Wait; the flow ends by itself once the notary has answered.";
+    KILL_PENDING = "node.kill_pending", "The flow has asked the notary. It is killed or paused only after the answer and the steps that follow from it.",
+        "Wait: once the notary has answered, most flows end by themselves.";
     DEPENDENCY_MISSING = "tx.dependency_missing", "The transaction consumes outputs of one that is not recorded here.",
         "Let the sender's back chain be resolved first, or verify with the name of a peer that has it.";
     DEPENDENCY_UNAVAILABLE = "tx.dependency_unavailable", "The peer that sent the transaction does not have its back chain.",

@@ -1,6 +1,7 @@
 //! The orders of operators and clients, carried out: flows are listed, cancelled, killed, paused and let back.
 
 use flow::{FlowId, Kill};
+use ledger::Rejection;
 
 use crate::context::Context;
 use crate::errors;
@@ -11,6 +12,12 @@ use crate::flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 use crate::flows::starting::refused_on_older_copy;
 use crate::flows::views::FlowViews;
 use crate::port::{Reads, StoreFailure};
+
+/// Returns the refusal of an order for one flow that is carried out only after the notary's answer.
+fn waits_for_notary(flow: &FlowId) -> Rejection {
+    let text = format!("flow {flow} waits for the notary");
+    errors::rejection(&errors::KILL_PENDING, text)
+}
 
 /// Maximum number of flows that the answer to an order names.
 const NAMED_MAX: usize = 100;
@@ -47,10 +54,7 @@ impl Flows {
         }
         let reply = match self.kill_in_any_stage(flow, context, reads)? {
             Kill::Done => Reply::Done,
-            Kill::Waiting => {
-                let text = format!("flow {flow} waits for the notary");
-                Reply::Rejected(errors::rejection(&errors::KILL_PENDING, text))
-            }
+            Kill::Waiting => Reply::Rejected(waits_for_notary(&flow)),
             Kill::Unknown => {
                 let text = format!("no live flow {flow}");
                 Reply::Rejected(errors::rejection(&errors::UNKNOWN_FLOW_ID, text))
@@ -122,7 +126,11 @@ impl Flows {
             answer.done,
             answer.waiting
         );
-        context.reply(token, Reply::Ordered(answer));
+        let reply = match filter.flow {
+            Some(flow) if answer.waiting > 0 => Reply::Rejected(waits_for_notary(&flow)),
+            _ => Reply::Ordered(answer),
+        };
+        context.reply(token, reply);
         Ok(())
     }
 

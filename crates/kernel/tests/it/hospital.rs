@@ -3,6 +3,7 @@
 use kernel::port::Table;
 use kernel::{Event, FlowFilter, KernelOptions, Order, Ordered, Reply, Standing, Token};
 
+use crate::pay::{issue, pay};
 use crate::testnet::{TROUBLE, Testnet, Trouble};
 
 fn net() -> Testnet {
@@ -217,4 +218,36 @@ fn what_waits_long_is_found_and_what_sleeps_is_not() {
     assert_eq!(order(&mut net, Order::Kill, with, false).done, 1);
     assert_eq!(net.ended(asks), Err("flow.killed".to_owned()));
     assert_eq!(standing(&mut net, naps), Standing::Running);
+}
+
+#[test]
+fn an_order_for_one_flow_that_waits_for_the_notary_says_so() {
+    let mut net = net();
+    let issued = net.start(1, "cash.issue", &issue(5), None);
+    net.settle();
+    assert_eq!(net.ended(issued), Ok(true));
+    net.down(0);
+    let paid = net.start(1, "cash.pay", &pay(4, 2), Some("a"));
+    net.settle();
+    let token = net.token();
+    let filter = FlowFilter {
+        flow: Some(Testnet::flow_id(paid)),
+        ..FlowFilter::default()
+    };
+    let pause = Event::Order {
+        order: Order::Pause,
+        filter: Box::new(filter),
+        after: None,
+        dry_run: false,
+        token: Token(token),
+    };
+    net.tell(1, pause);
+    net.settle();
+    assert_eq!(net.ended(token), Err("node.kill_pending".to_owned()));
+    // An order for all flows counts it instead.
+    let all = order(&mut net, Order::Pause, FlowFilter::default(), false);
+    assert_eq!((all.matched, all.done, all.waiting), (1, 0, 1));
+    net.up(0);
+    net.settle();
+    assert_eq!(net.ended(paid), Ok(true));
 }
