@@ -9,8 +9,8 @@ use chain::port::{Reads, Table};
 use chain::pos::BaseTarget;
 use chain::state::rows::HeaderRow;
 use chain::state::{
-    BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
-    check_transaction, undo_block,
+    BlockContext, BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, carried_block,
+    check_clock, check_transaction, undo_block,
 };
 use chain::{
     Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Minutes, Seconds,
@@ -166,7 +166,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ),
     ];
     // Late enough for the first minute to be over.
-    let when = When {
+    let when = BlockContext {
         time: tip.time.max(BlockTimestamp::new(120)),
         height: Height::new(next),
     };
