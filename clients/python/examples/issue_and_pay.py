@@ -70,7 +70,7 @@ seen: list[tuple[int, str, int]] = []
 while len(seen) < PAYMENTS:
     change = next(changes)
     values = [state.fungible for state in change.produced if state.fungible is not None]
-    seen += [(change.recorded_at_ms, value.symbol, value.quantity) for value in values]
+    seen += [(change.recorded_at_ms, value.symbol, int(value.quantity)) for value in values]
 changes.close()
 received = pd.DataFrame(seen, columns=["at", "currency", "quantity"])
 received["s"] = (received["at"] - received["at"].min()) / 1000

@@ -167,7 +167,7 @@ def test_changes_of_the_vault_are_told_as_they_happen_and_from_where_one_was(net
         assert change.transaction == outcome.transactions[0]
         produced = change.produced[0].fungible
         assert produced is not None
-        assert (produced.symbol, produced.quantity) == ("DKK", 3)
+        assert (produced.symbol, produced.quantity) == ("DKK", "3")
 
 
 def test_changes_go_on_over_a_restart_of_the_node(network: Network) -> None:

@@ -89,7 +89,10 @@ class Document:
         if isinstance(types, list):
             some = [one for one in types if one != "null"]
             if len(some) != 1:
-                return Kind("Any")
+                if not all(one in PRIMITIVES for one in some):
+                    return Kind("Any")
+                several = Kind(" | ".join(PRIMITIVES[one] for one in some))
+                return several.optional if len(some) < len(types) else several
             return self.kind({**schema, "type": some[0]}).optional
         if types == "array":
             inner = self.kind(schema.get("items", {}))

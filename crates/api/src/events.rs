@@ -69,9 +69,9 @@ pub struct ProducedState {
     /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
-    /// Values of the columns that its contract declares.
+    /// Values of the columns that its contract declares, as text: numbers in decimal digits, bytes in hexadecimal digits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub columns: BTreeMap<String, crate::query::Datum>,
+    pub columns: BTreeMap<String, String>,
     /// The notary's name.
     pub notary: String,
 }

@@ -1,8 +1,9 @@
 //! The HTTP API's requests, answers and error codes, as types. The crate has no domain logic and no transport. Both sides of the
 //! wire import it, and it imports nothing else of this project.
 //!
-//! Everything is JSON. Amounts and sequence numbers are integers. Ids, hashes and keys are text (lower-case hexadecimal unless a
-//! type says otherwise). Times are milliseconds since the Unix epoch, with `_ms` in the name.
+//! Everything is JSON. Quantities are decimal text, because they can exceed 2^53. Sequence numbers and counts are integers. Ids,
+//! hashes and keys are text (lower-case hexadecimal unless a type says otherwise). Times are milliseconds since the Unix epoch, with
+//! `_ms` in the name.
 //!
 //! Modules in reading order. Start with [`operations`] (a row for each), [`flows`] (starts and outcomes of flows) and [`stream`] (the same
 //! for busy clients). The reads are in [`ledger`], [`vault`], [`notary`], [`network`] and [`node`]. Then read [`attachments`]
@@ -29,6 +30,7 @@ pub mod notes;
 pub mod openapi;
 pub mod operations;
 pub mod problem;
+mod quantity;
 pub mod query;
 pub mod schedule;
 mod secret;
@@ -57,8 +59,8 @@ pub use integrity::{
     RecoveryView, RollbackView,
 };
 pub use ledger::{
-    ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView, StateView,
-    TimeWindowView, TransactionView,
+    ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView,
+    StateView, TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
 pub use network::{
@@ -69,6 +71,7 @@ pub use node::{ClockView, Drain, FlowInfo, Health, HealthWarning, NodeState, Nod
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;
+pub use quantity::{OptionalQuantityInput, OptionalQuantityText, QuantityInput, QuantityText};
 pub use query::{Quarantined, VaultAnswer, VaultQuery};
 pub use schedule::{ScheduleEntry, SchedulePage, ScheduleStatus};
 pub use secret::SecretText;

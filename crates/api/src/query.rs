@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::QuantityText;
 use crate::vault::Fungible;
 
 /// The body of `POST /v1/vault/query`.
@@ -163,13 +164,13 @@ pub struct Between {
     pub to: Option<Datum>,
 }
 
-/// A value: a number for quantities and times, text for everything else.
+/// A value: for quantities, times and numbers a number or the same as decimal text, for everything else text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Datum {
     /// A number.
     Number(u64),
-    /// A name, or an id in hexadecimal digits.
+    /// A name, an id in hexadecimal digits, or a number in decimal digits.
     Text(String),
 }
 
@@ -226,9 +227,9 @@ pub struct FoundState {
     /// The id shared by its versions, if it is linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear_id: Option<String>,
-    /// Values of the columns that its contract declares.
+    /// Values of the columns that its contract declares, as text: numbers in decimal digits, bytes in hexadecimal digits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub columns: BTreeMap<String, Datum>,
+    pub columns: BTreeMap<String, String>,
     /// The notary.
     pub notary: String,
     /// The time at which it was recorded.
@@ -247,10 +248,11 @@ pub struct FoundState {
 /// States with the same values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundGroup {
-    /// The values of the grouping fields, in order; absent where a state lacks the field.
-    pub key: Vec<Option<Datum>>,
+    /// The values of the grouping fields as text, in order; null where a state lacks the field.
+    pub key: Vec<Option<String>>,
     /// The number of states.
     pub states: u64,
-    /// The sum of their quantities in minor units, as text. Meaningful only for states of one token.
+    /// The sum of their quantities in minor units. Meaningful only for states of one token.
+    #[schemars(with = "QuantityText")]
     pub quantity: String,
 }

@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::QuantityText;
+
 /// The answer of `GET /v1/balances`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Balances {
@@ -22,13 +24,15 @@ pub struct Balance {
     pub symbol: String,
     /// The issuer.
     pub issuer: String,
-    /// The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
+    /// The amount that can be spent, in minor units.
+    #[schemars(with = "QuantityText")]
     pub quantity: String,
     /// The number of states in the sum.
     pub states: u64,
     /// The amount in quarantine, in states that their notary reports as consumed elsewhere: it cannot be spent, and is not in
     /// `quantity`. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<QuantityText>")]
     pub quarantined: Option<String>,
 }
 
@@ -76,5 +80,6 @@ pub struct Fungible {
     /// The issuer.
     pub issuer: String,
     /// The quantity, in minor units.
+    #[serde(with = "QuantityText")]
     pub quantity: u64,
 }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 /// every balance. Amounts in transactions that nobody has checked may have all 64 bits. Stake counts whole tokens instead
 /// ([`WholeTokens`](crate::WholeTokens)).
 ///
-/// All arithmetic is checked. As JSON it is a plain number.
+/// All arithmetic is checked. As JSON it is a plain number; decimal text is read too.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct MinorUnits(u64);
+pub struct MinorUnits(#[serde(deserialize_with = "primitives::QuantityInput::deserialize")] u64);
 
 impl MinorUnits {
     /// No tokens.

@@ -1,6 +1,8 @@
 //! The parameters of a network: limits and constants of consensus. They are part of the genesis and therefore of every id.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
@@ -24,8 +26,10 @@ pub struct Params {
     /// Maximum length of a block's body, in bytes. A block is bounded by work and not only by count.
     pub block_bytes_max: u32,
     /// Minimum fee of a parent transaction, in the parent token.
+    #[serde(serialize_with = "as_text")]
     pub parent_fee_min: MinorUnits,
     /// Minimum fee that a child block pays for each transaction that it carries, in the parent token.
+    #[serde(serialize_with = "as_text")]
     pub child_block_fee_per_transaction: MinorUnits,
     /// Maximum length of a message, in bytes.
     pub message_bytes_max: u32,
@@ -38,6 +42,7 @@ pub struct Params {
     /// Number of blocks that a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
     /// Minimum number of whole parent tokens that an account needs to forge.
+    #[serde(serialize_with = "as_text")]
     pub effective_tokens_min: WholeTokens,
     /// Number of blocks between a lease transaction and the start of the lease.
     pub lease_delay_blocks: u32,
@@ -66,7 +71,13 @@ pub struct Params {
     pub work_elapsed_min_percent: u32,
     /// Minimum balance, in whole tokens, that a lessor must have held through the effective age to lease to the same account again.
     /// 0 is no minimum.
+    #[serde(serialize_with = "as_text")]
     pub lease_renewal_tokens_min: WholeTokens,
+}
+
+/// Writes a quantity as decimal text, because it may exceed 2^53. Only answers to clients carry parameters as JSON.
+fn as_text<S: Serializer>(quantity: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(quantity)
 }
 
 impl Params {
@@ -239,6 +250,19 @@ mod tests {
             assert_eq!(Params::named(name).unwrap().check(), Ok(()), "{name}");
         }
         assert_eq!(Params::named("other"), None);
+    }
+
+    #[test]
+    fn parameters_in_json_are_text_if_they_can_exceed_2_to_the_53() {
+        let json = serde_json::to_value(Params::production()).expect("JSON");
+        let read = serde_json::from_value(json.clone());
+        assert_eq!(read.ok(), Some(Params::production()));
+        for (name, value) in json.as_object().expect("an object") {
+            let mut large = json.clone();
+            large[name] = (1_u64 << 53).into();
+            let takes_64_bits = serde_json::from_value::<Params>(large).is_ok();
+            assert_eq!(value.is_string(), takes_64_bits, "{name}");
+        }
     }
 
     #[test]

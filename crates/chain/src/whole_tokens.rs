@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// A number of whole parent tokens, the unit of stake. A part of a token has no weight in forging (Ardor's effective balance).
 ///
 /// Balances and fees count [`MinorUnits`](crate::MinorUnits) instead. [`Genesis`](crate::Genesis) converts between the two, because it holds the decimals.
-/// The number is at most the supply. As JSON it is a plain number.
+/// The number is at most the supply. As JSON it is a plain number; decimal text is read too.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct WholeTokens(u64);
+pub struct WholeTokens(#[serde(deserialize_with = "primitives::QuantityInput::deserialize")] u64);
 
 impl WholeTokens {
     /// No token.

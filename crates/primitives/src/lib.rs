@@ -14,6 +14,7 @@ mod keys;
 mod merkle;
 mod moment;
 mod partial_tree;
+mod quantity;
 mod schema;
 mod secret;
 pub mod storage;
@@ -29,5 +30,6 @@ pub use keys::{CompositeKey, KeyError, KeyPair, PublicKey, Scheme, Signature, Si
 pub use merkle::{MerkleError, MerkleProof, merkle_proofs, merkle_root};
 pub use moment::{Moment, Monotonic};
 pub use partial_tree::PartialTree;
+pub use quantity::{OptionalQuantityInput, OptionalQuantityText, QuantityInput, QuantityText};
 pub use secret::{Secret, SecretText, Seed};
 pub use timestamp::{Timestamp, whole_ms};

@@ -24,7 +24,8 @@ pub struct IssueIouArgs {
     pub lender: LegalName,
     /// In which currency, such as `GBP`.
     pub currency: Currency,
-    /// How much, in minor units.
+    /// How much, in minor units: a number, or its text beyond 2^53.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// Time at which the remaining debt is paid automatically, in milliseconds since the Unix epoch; never, if left out.
     #[serde(default)]
@@ -45,7 +46,8 @@ pub struct IouResult {
     pub id: Hash,
     /// The transaction that made or settled it.
     pub transaction: TxId,
-    /// How much is owed now, in minor units.
+    /// How much is owed now, in minor units, as text.
+    #[serde(with = "primitives::QuantityText")]
     pub owed: u64,
 }
 
@@ -148,7 +150,7 @@ pub struct SettleIouArgs {
     /// The transaction that made the newest version of the IOU.
     pub transaction: TxId,
     /// How much to pay, in minor units; all of it, if left out.
-    #[serde(default)]
+    #[serde(default, with = "primitives::OptionalQuantityInput")]
     pub quantity: Option<u64>,
 }
 

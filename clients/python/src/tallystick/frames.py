@@ -29,7 +29,8 @@ def _pandas() -> Any:
 
 def states_frame(states: Iterable[FoundState]) -> pandas.DataFrame:
     """Returns one row for each state, indexed by its `state_ref`. Times are UTC. Quantities are in minor units, and missing
-    if a state is not fungible. Columns of contracts are prefixed with their contract's name, such as `tally.paper.face`."""
+    if a state is not fungible. Columns of contracts are prefixed with their contract's name, such as `tally.paper.face`. They
+    are text: `astype("UInt64")` converts a column of numbers."""
     found = list(states)
     pd = _pandas()
     fungible = [state.fungible for state in found]
@@ -37,7 +38,7 @@ def states_frame(states: Iterable[FoundState]) -> pandas.DataFrame:
         "number": pd.array([state.number for state in found], dtype="UInt64"),
         "contract": [state.contract for state in found],
         "symbol": [None if one is None else one.symbol for one in fungible],
-        "quantity": pd.array([None if one is None else one.quantity for one in fungible], dtype="UInt64"),
+        "quantity": pd.array([None if one is None else int(one.quantity) for one in fungible], dtype="UInt64"),
         "issuer": [None if one is None else one.issuer for one in fungible],
         "token": [None if one is None else one.token for one in fungible],
         "notary": [state.notary for state in found],
@@ -47,9 +48,7 @@ def states_frame(states: Iterable[FoundState]) -> pandas.DataFrame:
         "consumed_at": _times(pd, [state.consumed_at_ms for state in found]),
     }
     for name in sorted({name for state in found for name in state.columns}):
-        values = [state.columns.get(name) for state in found]
-        numbers = all(value is None or isinstance(value, int) for value in values)
-        data[name] = pd.array(values, dtype="UInt64") if numbers else values
+        data[name] = [state.columns.get(name) for state in found]
     frame: pandas.DataFrame = pd.DataFrame(data, index=pd.Index([state.state_ref for state in found], name="state_ref"))
     return frame
 

@@ -3,12 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::QuantityText;
+
 /// A balance on one chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainBalance {
     /// The chain.
     pub chain: u8,
     /// The balance in minor units, by the blocks up to the tip.
+    #[serde(with = "QuantityText")]
     pub balance: u64,
 }
 
@@ -34,6 +37,7 @@ pub struct BalancesView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgingBalance {
     /// Whole parent tokens that count for the next block, including leases to the account.
+    #[serde(with = "QuantityText")]
     pub effective_tokens: u64,
 }
 

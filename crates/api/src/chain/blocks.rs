@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::transactions::TransactionView;
+use crate::QuantityText;
 
 /// A block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +26,7 @@ pub struct BlockView {
     /// The generation signature.
     pub generation: String,
     /// The base target after it.
+    #[serde(with = "QuantityText")]
     pub base_target: u64,
     /// The work of all blocks up to it, a decimal number.
     pub cumulative_difficulty: String,
@@ -37,6 +39,7 @@ pub struct BlockView {
     /// Blocks after it.
     pub confirmations: u32,
     /// Fees of its parent transactions, including child blocks, in the parent token. The forger gets them.
+    #[serde(with = "QuantityText")]
     pub fees: u64,
     /// The number of transactions in its child blocks, by chain.
     pub children: Vec<ChildCount>,
@@ -107,6 +110,7 @@ pub struct ChildBlockView {
     /// The account that bundled the transactions of the block.
     pub bundler: String,
     /// The bundler's fee for the forger, in the parent token.
+    #[serde(with = "QuantityText")]
     pub fee: u64,
 }
 

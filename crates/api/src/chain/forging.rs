@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SecretText;
+use crate::{OptionalQuantityInput, OptionalQuantityText, QuantityInput, QuantityText, SecretText};
 
 /// An account that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +13,7 @@ pub struct ForgingAccount {
     /// Its key.
     pub key: String,
     /// Whole parent tokens that count for the next block.
+    #[serde(with = "QuantityText")]
     pub effective_tokens: u64,
     /// The time at which it may forge the next block, in seconds since genesis; left out if it may not forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +54,7 @@ pub struct ForgerView {
     /// The time at which it may forge the next block, in seconds since genesis.
     pub hit_time: u32,
     /// Whole parent tokens that count for the next block.
+    #[serde(with = "QuantityText")]
     pub effective_tokens: u64,
     /// Whether it forges on this node.
     pub here: bool,
@@ -83,12 +85,17 @@ pub struct StartBundler {
     #[schemars(length(max = 1000))]
     pub passphrase: Option<SecretText>,
     /// The minimum child fee, in minor units, for each whole parent token that a transaction costs the bundler.
+    #[serde(with = "QuantityInput")]
     pub rate_min: u64,
     /// The surcharge on the minimum parent fee, in per cent.
     #[serde(default)]
     pub overpay_percent: u32,
     /// The total parent fees after which it stops; unlimited if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityInput",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub total_fee_max: Option<u64>,
     /// Only transactions of these senders; empty for all.
     #[serde(default)]
@@ -112,11 +119,16 @@ pub struct BundlerView {
     /// The child chain.
     pub chain: u8,
     /// See [`StartBundler`].
+    #[serde(with = "QuantityText")]
     pub rate_min: u64,
     /// See [`StartBundler`].
     pub overpay_percent: u32,
     /// See [`StartBundler`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityText",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub total_fee_max: Option<u64>,
 }
 
@@ -135,6 +147,7 @@ pub struct RateView {
     /// The child chain.
     pub chain: u8,
     /// The minimum child fee, in minor units, for each whole parent token that a transaction costs the bundler.
+    #[serde(with = "QuantityText")]
     pub rate: u64,
     /// The time of the offer, in seconds since genesis.
     pub time: u32,

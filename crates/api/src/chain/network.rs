@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::QuantityText;
+
 /// The constants of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Constants {
@@ -12,7 +14,7 @@ pub struct Constants {
     pub genesis: String,
     /// The time 0 of the chain.
     pub genesis_time_ms: u64,
-    /// The parameters of consensus: limits, fees and times. The fields of `Params` in `crates/chain/src/params.rs` explain them.
+    /// The parameters of consensus: limits, fees and times. Fees and numbers of tokens are decimal text. The fields of `Params` in `crates/chain/src/params.rs` explain them.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// The parent chain, then its children.
     pub chains: Vec<ChainInfo>,
@@ -64,8 +66,10 @@ pub struct ChainStatus {
     /// The time at which the last block was forged, in seconds since genesis.
     pub tip_time: u32,
     /// The work of all blocks, a decimal number.
+    #[schemars(with = "QuantityText")]
     pub cumulative_difficulty: String,
     /// The base target after the last block: the higher it is, the sooner hits come.
+    #[serde(with = "QuantityText")]
     pub base_target: u64,
     /// Seconds since genesis, by this node's clock.
     pub now: u32,

@@ -28,7 +28,7 @@ pub fn document(others: &[(&str, &str)]) -> Value {
             "title": "Tallystick chain node",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A chain node's HTTP API: blocks, transactions, accounts, forging, the node itself.",
-            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts are integers of minor units, heights and times integers, times in seconds since genesis unless their name says milliseconds; ids, hashes, keys and bytes are hexadecimal text, accounts are TLY-.... Reading and submitting need no token. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts are decimal text in minor units, in requests numbers too; heights and times integers, times in seconds since genesis unless their name says milliseconds; ids, hashes, keys and bytes are hexadecimal text, accounts are TLY-.... Reading and submitting need no token. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         }),
         tags: json!([

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::SecretText;
+use crate::{OptionalQuantityInput, OptionalQuantityText, QuantityText, SecretText};
 
 /// Maximum number of transactions in one batch.
 pub const SUBMIT_BATCH_MAX: usize = 1_000;
@@ -37,9 +37,14 @@ pub struct TransactionView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipient: Option<String>,
     /// A payment's amount, in minor units of the chain's token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityText",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub amount: Option<u64>,
     /// The fee, in minor units of the chain's token.
+    #[serde(with = "QuantityText")]
     pub fee: u64,
     /// The time at which it was made, in seconds since genesis.
     pub time: u32,
@@ -218,7 +223,11 @@ pub struct Prepare {
     /// The recipient's account.
     pub recipient: String,
     /// The amount of a payment, in minor units.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityInput",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub amount: Option<u64>,
     /// The length of a lease in blocks, in place of an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,7 +237,11 @@ pub struct Prepare {
     pub message: Option<String>,
     /// The fee. If left out, the minimum of the parent chain, or on a child chain the fee of the cheapest bundler that has
     /// bundled at its rate lately or holds stake.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityInput",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub fee: Option<u64>,
     /// The deadline for its block, in minutes from now. If left out, an hour, or the maximum if that is shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,7 +278,11 @@ pub struct SignAndSend {
     /// The recipient's account.
     pub recipient: String,
     /// The amount of a payment, in minor units.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityInput",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub amount: Option<u64>,
     /// The length of a lease in blocks, in place of an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,7 +291,11 @@ pub struct SignAndSend {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The fee, as in [`Prepare`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "OptionalQuantityInput",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub fee: Option<u64>,
     /// The deadline, as in [`Prepare`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

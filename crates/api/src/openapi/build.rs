@@ -64,7 +64,7 @@ pub fn document(facts: &Facts<'_>) -> Value {
             "title": "Tallystick node",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A node's HTTP API: flows, the vault, the ledger, the node itself.",
-            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Quantities are decimal text in answers, and numbers or decimal text in requests. Sequence numbers and counts are integers, ids, hashes and keys are text, times are milliseconds since the Unix epoch. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         }),
         tags: json!([

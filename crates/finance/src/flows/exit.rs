@@ -17,6 +17,7 @@ pub struct ExitArgs {
     /// The currency.
     pub currency: Currency,
     /// The quantity, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The issuer of the cash. It must be this node, which is the default.
     #[serde(default)]

@@ -17,6 +17,7 @@ pub struct IssueArgs {
     /// The currency, such as `GBP`.
     pub currency: Currency,
     /// The quantity, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]

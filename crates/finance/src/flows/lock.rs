@@ -26,6 +26,7 @@ pub struct LockArgs {
     /// The currency.
     pub currency: Currency,
     /// The quantity, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The end of the lock, in milliseconds since the Unix epoch.
     pub until: Timestamp,

@@ -1,5 +1,5 @@
 //! The flows of cash, documents, stock, commercial paper, obligations, trades and swaps. Their arguments are JSON objects: party
-//! names are strings such as `O=Bank A, L=London, C=GB`, and quantities are whole numbers of minor units.
+//! names are strings such as `O=Bank A, L=London, C=GB`, and quantities are whole numbers of minor units, text in results, and numbers or text in arguments.
 
 pub mod obligation;
 pub mod paper;

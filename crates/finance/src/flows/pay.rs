@@ -21,6 +21,7 @@ pub struct Payment {
     /// The recipient.
     pub to: LegalName,
     /// The quantity, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The number of states, of quantities as equal as possible; 1 if left out.
     #[serde(default)]

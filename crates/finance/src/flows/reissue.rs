@@ -37,6 +37,7 @@ pub struct ReissueArgs {
     /// The currency.
     pub currency: Currency,
     /// The quantity, in minor units. The change of the states consumed comes back with its history.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The issuer of the cash; this node, if left out.
     #[serde(default)]

@@ -21,6 +21,9 @@ fn issue() {
         .run("cash.issue", r#"{"currency":"GBP","quantity":1000}"#)
         .unwrap();
     assert_eq!(world.holds('A', "A GBP"), [1000]);
+    let large = r#"{"currency":"EUR","quantity":"9007199254740993"}"#;
+    world.run("cash.issue", large).unwrap();
+    assert_eq!(world.holds('A', "A EUR"), [9_007_199_254_740_993]);
     let split = r#"{"currency":"GBP","quantity":10,"outputs":3,"reference":"01"}"#;
     world.run("cash.issue", split).unwrap();
     assert_eq!(world.holds('A', "A GBP 01"), [3, 3, 4]);
@@ -64,6 +67,14 @@ fn issue_refused() {
         ),
         (r#"{"currency":"GBP","quantity":-5}"#, "flow.bad_arguments"),
         (r#"{"currency":"GBP","quantity":5.5}"#, "flow.bad_arguments"),
+        (
+            r#"{"currency":"GBP","quantity":"05"}"#,
+            "flow.bad_arguments",
+        ),
+        (
+            r#"{"currency":"GBP","quantity":"18446744073709551616"}"#,
+            "flow.bad_arguments",
+        ),
         (
             r#"{"currency":"GBP","quantity":5,"reference":"0"}"#,
             "flow.bad_arguments",

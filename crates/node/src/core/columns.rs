@@ -81,7 +81,7 @@ impl Columns {
     }
 
     /// A state's values as an answer shows them.
-    pub(super) fn shown(&self, values: Vec<(u32, Datum)>) -> BTreeMap<String, api::query::Datum> {
+    pub(super) fn shown(&self, values: Vec<(u32, Datum)>) -> BTreeMap<String, String> {
         let values = values.into_iter();
         values
             .filter_map(|(place, value)| Some((self.get(place)?.name.clone(), shown(value))))
@@ -98,19 +98,18 @@ fn datum(value: ColumnValue) -> Datum {
 }
 
 /// Values that a contract gave, as an event shows them.
-pub(super) fn shown_values(
-    values: Vec<(&'static str, ColumnValue)>,
-) -> BTreeMap<String, api::query::Datum> {
+pub(super) fn shown_values(values: Vec<(&'static str, ColumnValue)>) -> BTreeMap<String, String> {
     let values = values.into_iter();
     values
         .map(|(name, value)| (name.to_owned(), shown(datum(value))))
         .collect()
 }
 
-fn shown(value: Datum) -> api::query::Datum {
+/// Returns a value as answers show it. All are text, because a number may exceed 2^53.
+pub(super) fn shown(value: Datum) -> String {
     match value {
-        Datum::Number(number) => api::query::Datum::Number(number),
-        Datum::Text(text) => api::query::Datum::Text(text),
-        Datum::Bytes(bytes) => api::query::Datum::Text(hex::encode(&bytes)),
+        Datum::Number(number) => number.to_string(),
+        Datum::Text(text) => text,
+        Datum::Bytes(bytes) => hex::encode(&bytes),
     }
 }

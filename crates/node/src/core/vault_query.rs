@@ -14,7 +14,7 @@ use vaultview::{
     ColumnKind, Criterion, Datum, Field, QueryPage, Sort, StateQuery, StateRow, VaultReader,
 };
 
-use super::columns::Columns;
+use super::columns::{self, Columns};
 use super::key_names::KeyNames;
 use super::locks::{LOCKED_BY, Locked};
 use super::query_interrupt::{QueryInterrupt, bad};
@@ -203,8 +203,9 @@ impl Searcher {
     fn column_value(&self, name: &str, place: u32, value: &Given) -> Result<Datum, Refusal> {
         let wrong = |what: &str| bad(format!("'{name}' is compared with {what}"));
         match (self.kind(place), value) {
-            (Some(ColumnKind::Number), Given::Number(number)) => Ok(Datum::Number(*number)),
-            (Some(ColumnKind::Number), _) => Err(wrong("a number")),
+            (Some(ColumnKind::Number), value) => number(value)
+                .map(Datum::Number)
+                .ok_or_else(|| wrong("a number")),
             (Some(ColumnKind::Bytes), Given::Text(text)) => hex::decode(text)
                 .map(Datum::Bytes)
                 .ok_or_else(|| wrong("hexadecimal digits")),
@@ -303,12 +304,9 @@ impl Searcher {
     fn value(&self, name: &str, field: Field, value: &Given) -> Result<Datum, Refusal> {
         let text = match (field, value) {
             (Field::Column(place), value) => return self.column_value(name, place, value),
-            (
-                Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number,
-                Given::Number(number),
-            ) => return Ok(Datum::Number(*number)),
-            (Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number, _) => {
-                return Err(bad(format!("'{name}' is compared with a number")));
+            (Field::Quantity | Field::RecordedAt | Field::ConsumedAt | Field::Number, value) => {
+                let wrong = || bad(format!("'{name}' is compared with a number"));
+                return number(value).map(Datum::Number).ok_or_else(wrong);
             }
             (_, Given::Number(_)) => return Err(bad(format!("'{name}' is compared with text"))),
             (_, Given::Text(text)) => text,
@@ -345,21 +343,17 @@ impl Searcher {
         })
     }
 
-    fn shown(&self, field: Field, value: Datum) -> Given {
+    fn shown(&self, field: Field, value: Datum) -> String {
         match (field, value) {
-            (_, Datum::Number(number)) => Given::Number(number),
-            (_, Datum::Text(text)) => Given::Text(text),
-            (Field::Owner, Datum::Bytes(bytes)) => {
-                Given::Text(match PublicKey::from_bytes(&bytes) {
-                    Ok(key) => self.owner(&key),
-                    Err(_) => hex::encode(&bytes),
-                })
-            }
-            (Field::Notary, Datum::Bytes(bytes)) => Given::Text(match bytes.try_into() {
+            (Field::Owner, Datum::Bytes(bytes)) => match PublicKey::from_bytes(&bytes) {
+                Ok(key) => self.owner(&key),
+                Err(_) => hex::encode(&bytes),
+            },
+            (Field::Notary, Datum::Bytes(bytes)) => match bytes.try_into() {
                 Ok(id) => self.party(&PartyId::from_array(id)),
                 Err(bytes) => hex::encode(&bytes),
-            }),
-            (_, Datum::Bytes(bytes)) => Given::Text(hex::encode(&bytes)),
+            },
+            (_, value) => columns::shown(value),
         }
     }
 
@@ -401,6 +395,17 @@ impl Searcher {
             recorded_at_ms: row.recorded_at,
             consumed_at_ms: row.consumed_at,
             quarantined: row.quarantined,
+        }
+    }
+}
+
+/// Returns a number that is given as a number or as decimal text, in the form in which answers carry it.
+fn number(value: &Given) -> Option<u64> {
+    match value {
+        Given::Number(number) => Some(*number),
+        Given::Text(text) => {
+            let number: u64 = text.parse().ok()?;
+            (number.to_string() == *text).then_some(number)
         }
     }
 }

@@ -2,4 +2,5 @@
 
 mod bootstrap;
 mod http_api;
+mod quantities;
 mod running;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use api::query::{Datum, Status, VaultQuery};
+use api::query::{Status, VaultQuery};
 use api::{StartFlow, Wait};
 use client::{Client, ClientError, Stream};
 use serde_json::json;
@@ -198,14 +198,10 @@ impl Stock {
             ..VaultQuery::default()
         };
         let answer = self.asked().query_vault(&query).await?;
-        let text = |value: Option<&Option<Datum>>| match value {
-            Some(Some(Datum::Text(text))) => Some(text.clone()),
-            _ => None,
-        };
         let held = answer.groups.iter().filter_map(|group| {
             Some(Holding {
-                symbol: text(group.key.first())?,
-                issuer: text(group.key.get(1))?,
+                symbol: group.key.first().cloned()??,
+                issuer: group.key.get(1).cloned()??,
                 states: group.states,
                 quantity: group.quantity.parse().ok()?,
             })

@@ -28,7 +28,8 @@ async fn four_nodes_converge_and_pay_on_all_chains() {
         let balances = &ran.json()["accounts"][0]["balances"];
         for (at, decimals) in [8u32, 8, 4, 8, 8].into_iter().enumerate() {
             let unit = 10u64.pow(decimals);
-            let balance = balances[at]["balance"].as_u64().expect("an amount");
+            let balance = balances[at]["balance"].as_str().expect("an amount");
+            let balance: u64 = balance.parse().expect("a decimal number");
             // Fees come on top for an account that forges or bundles; a bundler has paid for its child blocks on the parent chain.
             let spent_max = if at == 0 { unit } else { 0 };
             let paid = 100_000_000 * unit + unit * 3 / 2;

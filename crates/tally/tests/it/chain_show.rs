@@ -44,7 +44,7 @@ async fn a_payment_and_its_accounts_are_shown_with_units() {
     shows(&ran, &["15,000 × 10⁻⁴ BAS"]);
     let json = chain.tally(0, &format!("tx --node % {id} --json")).json();
     assert_eq!(json["state"], "confirmed", "{json}");
-    assert_eq!(json["transaction"]["amount"], 15_000, "{json}");
+    assert_eq!(json["transaction"]["amount"], "15000", "{json}");
 
     let ran = chain.tally(0, "account --node % passphrase:2 --chain BAS");
     shows(&ran, &["forging balance", "Basalt (BAS)", "1.5 BAS", &id]);

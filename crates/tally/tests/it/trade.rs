@@ -84,11 +84,11 @@ async fn paper_is_sold_against_cash_and_redeemed_and_a_ring_of_debts_is_netted()
         "parties": [name_b],
     });
     let netted = run(&a, "obligation.net", &ring).await;
-    assert_eq!(netted["netted"], 30, "10 of each of the three");
+    assert_eq!(netted["netted"], "30", "10 of each of the three");
     let left = netted["states"].as_array().expect("a list");
     assert_eq!(left.len(), 2);
     let settled = run(&a, "obligation.settle", &json!({ "obligation": left[0] })).await;
-    assert_eq!(settled["owed"], 0);
+    assert_eq!(settled["owed"], "0");
     assert_eq!(settled["obligation"], one["obligation"]);
     stage::eventually("B has what was left of A's debt", async || {
         (stage::holds(&b, "GBP").await.ok()? == 110).then_some(())

@@ -55,7 +55,7 @@ async fn some_business(network: &Network) {
 fn worth(state: &FoundState) -> u64 {
     match (&state.fungible, state.columns.get("face")) {
         (Some(fungible), _) => fungible.quantity,
-        (None, Some(api::query::Datum::Number(face))) => *face,
+        (None, Some(face)) => face.parse().expect("a number"),
         _ => 0,
     }
 }
@@ -306,7 +306,7 @@ async fn a_flow_that_waits_for_its_notary_holds_its_coins() {
         network.folder(A),
         &format!("vault query --node % --locked-by {flow} --json"),
     );
-    assert_eq!(held.json()["states"][0]["fungible"]["quantity"], 400);
+    assert_eq!(held.json()["states"][0]["fungible"]["quantity"], "400");
     network.start(Who::Notary).expect("starts");
     let a = stage::client(&network, A);
     a.flow(&flow, Wait::Delivered, Some(60_000))

@@ -19,6 +19,7 @@ pub struct IssueObligationArgs {
     /// The obligee.
     pub to: LegalName,
     /// The quantity, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The cash that settles it, any of these tokens; 1 to 16.
     pub tokens: Vec<TokenArgs>,

@@ -54,6 +54,7 @@ pub struct NetResult {
     /// The transaction.
     pub transaction: TxId,
     /// The total reduction of the obligations, in minor units; capped at 18446744073709551615.
+    #[serde(with = "primitives::QuantityText")]
     pub netted: u64,
     /// The remaining versions of the reduced obligations. An obligation that is reduced to zero ends and has none.
     pub states: Vec<StateRef>,

@@ -19,6 +19,7 @@ pub struct ObligationResult {
     /// The newest version; null if the obligation has ended.
     pub state: Option<StateRef>,
     /// The quantity owed now, in minor units.
+    #[serde(with = "primitives::QuantityText")]
     pub owed: u64,
 }
 

@@ -18,7 +18,7 @@ pub struct SettleObligationArgs {
     /// The newest state of the obligation.
     pub obligation: StateRef,
     /// The quantity to pay, in minor units; everything owed, if left out.
-    #[serde(default)]
+    #[serde(default, with = "primitives::OptionalQuantityInput")]
     pub quantity: Option<u64>,
     /// The token to pay in, one of those that the obligation accepts; the first, if left out.
     #[serde(default)]

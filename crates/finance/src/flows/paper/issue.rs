@@ -17,6 +17,7 @@ use crate::{CashError, Reference};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssuePaperArgs {
     /// The face value, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub face: u64,
     /// The cash that it is redeemed in.
     pub token: TokenArgs,

@@ -17,6 +17,7 @@ pub struct ExitStockArgs {
     /// The symbol of this issuer.
     pub symbol: Symbol,
     /// The quantity, in whole units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The notary whose states to exit; the network's default, if left out.
     #[serde(default)]

@@ -18,6 +18,7 @@ pub struct IssueStockArgs {
     /// The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
     pub symbol: Symbol,
     /// The quantity, in whole units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The number of states, of quantities as equal as possible, at most 1000; 1 if left out.
     #[serde(default)]

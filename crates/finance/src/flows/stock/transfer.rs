@@ -22,6 +22,7 @@ pub struct TransferStockArgs {
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The quantity, in whole units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The recipient.
     pub to: LegalName,

@@ -49,10 +49,12 @@ pub struct Exchange {
     /// The cash.
     pub cash: TokenArgs,
     /// The price of all of the stock, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub price: u64,
     /// The stock.
     pub stock: StockArgs,
     /// The quantity of stock, in whole units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity: u64,
     /// The states that the buyer gives, at most 64; if left out or empty, the buyer selects them.
     #[serde(default)]

@@ -25,8 +25,10 @@ pub struct GiveMandateArgs {
     /// The stock.
     pub stock: StockArgs,
     /// The limit price in minor units of cash per unit of stock: the maximum if this node buys, the minimum if it sells.
+    #[serde(with = "primitives::QuantityInput")]
     pub price: u64,
     /// The maximum quantity of stock in one swap, in whole units.
+    #[serde(with = "primitives::QuantityInput")]
     pub quantity_max: u64,
     /// The end of the mandate, in milliseconds since 1970; if left out, it stands until it is revoked.
     #[serde(default)]

@@ -27,6 +27,7 @@ pub struct PaperTerms {
     /// The cash that it is redeemed in.
     pub token: TokenArgs,
     /// The face value, in minor units.
+    #[serde(with = "primitives::QuantityInput")]
     pub face: u64,
     /// The maturity: the start of redemption, in milliseconds since 1970.
     pub maturity: Timestamp,
@@ -58,6 +59,7 @@ pub struct PlaceBidArgs {
     /// The cash for the payment.
     pub token: TokenArgs,
     /// The maximum price, in minor units. The seller sees it.
+    #[serde(with = "primitives::QuantityInput")]
     pub price_max: u64,
     /// The end of the bid, in milliseconds since 1970.
     pub until: Timestamp,

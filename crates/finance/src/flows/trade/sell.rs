@@ -27,7 +27,7 @@ pub struct SellArgs {
     /// The buyer's bid for it.
     pub bid: StateRef,
     /// The price in minor units, at most the bid's maximum; that maximum, if left out.
-    #[serde(default)]
+    #[serde(default, with = "primitives::OptionalQuantityInput")]
     pub price: Option<u64>,
 }
 

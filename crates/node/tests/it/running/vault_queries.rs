@@ -53,6 +53,10 @@ async fn a_vault_answers_and_refuses_and_its_pages_stay_where_they_are() {
             states(&[500]),
         ),
         (
+            json!({ "sort": by_quantity, "where": { "between": { "field": "quantity", "from": "200", "to": "300" } } }),
+            states(&[200, 300]),
+        ),
+        (
             json!({ "where": { "and": [{ "prefix": { "field": "symbol", "value": "GB" } },
                 { "not": { "greater": { "field": "quantity", "value": 100 } } }] } }),
             states(&[100]),

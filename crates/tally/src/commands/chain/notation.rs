@@ -107,7 +107,10 @@ impl Notation {
 
     /// Returns a parameter of consensus that is a whole number.
     pub fn parameter(&self, name: &str) -> Option<u64> {
-        self.constants.parameters.get(name)?.as_u64()
+        let value = self.constants.parameters.get(name)?;
+        // Quantities are text.
+        let text = value.as_str().and_then(|text| text.parse().ok());
+        value.as_u64().or(text)
     }
 }
 
@@ -151,7 +154,7 @@ impl Notation {
             decimals,
         });
         let parameters = serde_json::json!({
-            "rollback_blocks_max": 720, "deadline_minutes_max": 1_440, "effective_tokens_min": 1_000
+            "rollback_blocks_max": 720, "deadline_minutes_max": 1_440, "effective_tokens_min": "1000"
         });
         AmountUnit { smallest_unit }.of(Constants {
             network: "test".to_owned(),

@@ -70,7 +70,9 @@ struct Sent {
     chain: u8,
     sender: String,
     recipient: String,
+    #[serde(with = "api::QuantityText")]
     amount: u64,
+    #[serde(with = "api::QuantityText")]
     fee: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     height: Option<u32>,

@@ -212,21 +212,12 @@ fn column(text: &str) -> Result<Criterion, Failure> {
     })
 }
 
-fn shown(value: &Datum) -> String {
-    match value {
-        Datum::Text(text) => text.clone(),
-        Datum::Number(number) => number.to_string(),
-    }
-}
-
 fn people(answer: &VaultAnswer) -> String {
     if !answer.groups.is_empty() {
         let mut table = Table::new(&["group", ">states", ">quantity (minor units)"]);
         for group in &answer.groups {
-            let key = group.key.iter().map(|value| match value {
-                Some(value) => shown(value),
-                None => "-".to_owned(),
-            });
+            let key = group.key.iter();
+            let key = key.map(|value| value.as_deref().unwrap_or("-"));
             table.row([
                 key.collect::<Vec<_>>().join(" | "),
                 grouped(group.states),
@@ -266,7 +257,7 @@ fn people(answer: &VaultAnswer) -> String {
         }
         if columns {
             let values = state.columns.iter();
-            let values = values.map(|(name, value)| format!("{name}={}", shown(value)));
+            let values = values.map(|(name, value)| format!("{name}={value}"));
             cells.push(values.collect::<Vec<_>>().join(" "));
         }
         table.row(cells);
