@@ -102,7 +102,8 @@ fn one(document: &Value, flow: &Described) -> String {
     ]);
     let arguments = fields(document, "argument", &flow.arguments);
     let result = fields(document, "result", &flow.result);
-    format!("{head}\n\n{arguments}\n\n{result}")
+    // `head` ends with the end of its last line.
+    format!("{head}\n{arguments}\n\n{result}")
 }
 
 /// Returns the fields of an object. Any other schema is one nameless field.
@@ -162,22 +163,22 @@ fn kind(schema: &Value, depth: usize) -> String {
         kinds.dedup();
         return kinds.join(" or ");
     }
-    let named = match &schema["type"] {
-        Value::Array(kinds) => kinds
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|kind| *kind != "null"),
-        kind => kind.as_str(),
+    let named: Vec<&str> = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        kind => kind.as_str().into_iter().collect(),
     };
-    match named {
-        Some("array") if depth > 0 => {
-            format!("list of {}", kind(&schema["items"], depth - 1))
-        }
-        Some("string") => "text".to_owned(),
-        Some("boolean") => "true or false".to_owned(),
-        Some("integer") => "whole number".to_owned(),
-        Some(other) => other.to_owned(),
-        None => "any".to_owned(),
+    let named = named.into_iter().filter(|kind| *kind != "null");
+    let named = named.map(|name| match name {
+        "array" if depth > 0 => format!("list of {}", kind(&schema["items"], depth - 1)),
+        "string" => "text".to_owned(),
+        "boolean" => "true or false".to_owned(),
+        "integer" => "whole number".to_owned(),
+        other => other.to_owned(),
+    });
+    let named: Vec<String> = named.collect();
+    match named.is_empty() {
+        true => "any".to_owned(),
+        false => named.join(" or "),
     }
 }
 
@@ -193,4 +194,50 @@ fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn types_have_short_names() {
+        for (schema, expected) in [
+            (json!({ "type": "string" }), "text"),
+            (json!({ "type": ["integer", "null"] }), "whole number"),
+            (
+                json!({ "type": ["integer", "string", "null"] }),
+                "whole number or text",
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "boolean" } }),
+                "list of true or false",
+            ),
+            (
+                json!({ "anyOf": [{ "$ref": "#/components/schemas/Wait" }, { "type": "null" }] }),
+                "Wait",
+            ),
+            (json!({}), "any"),
+        ] {
+            assert_eq!(kind(&schema, DEPTH_MAX), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn one_blank_line_separates_the_parts() {
+        let flow = Described {
+            flow: "cash.issue".to_owned(),
+            endpoint: "POST /v1/flows/cash.issue".to_owned(),
+            permission: "flow.start:cash.issue".to_owned(),
+            steps: vec!["building".to_owned()],
+            arguments: json!({ "properties": { "quantity": { "type": "integer" } } }),
+            result: json!({ "type": "string" }),
+        };
+        let text = one(&json!({}), &flow);
+        let blank = text.lines().filter(|line| line.is_empty()).count();
+        assert_eq!(blank, 2, "{text}");
+        assert!(!text.contains("\n\n\n") && !text.ends_with('\n'), "{text}");
+    }
 }
