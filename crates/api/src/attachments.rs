@@ -83,7 +83,7 @@ pub struct NewUpload {
     pub size: Option<u64>,
     /// SHA-256 of the bytes: an upload with any other hash is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(regex(pattern = "^[0-9a-fA-F]{64}$"))]
     pub sha256: Option<String>,
     /// The name of the file: 1 to 255 bytes without slashes, backslashes and control characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -74,8 +74,8 @@ codes! {
         "Send the whole body without pauses; for work without end use /v1/stream.";
     /// A client id is too long or empty.
     BAD_CLIENT_ID = "api.bad_client_id" 422
-        "A client id is empty or longer than 128 bytes."
-        "Choose a client id of 1 to 128 bytes, such as a UUID.";
+        "A client id is empty or longer than 128 characters."
+        "Choose a client id of 1 to 128 characters, such as a UUID.";
     /// The user exceeds the rate of starts.
     RATE_LIMITED = "api.rate_limited" 429
         "The user starts more flows a second than the node allows this user. Nothing was started."
@@ -99,7 +99,7 @@ codes! {
     /// A name, media type, hash or size is invalid.
     BAD_ATTACHMENT = "api.bad_attachment" 422
         "The name, media type or hash of a file is invalid. The detail names the field."
-        "Give the file's plain name without folders, a media type such as application/pdf, the SHA-256 as 64 lower-case hexadecimal digits, or leave them out.";
+        "Give the file's plain name without folders, a media type such as application/pdf, the SHA-256 as 64 hexadecimal digits, or leave them out.";
     /// A range is invalid.
     BAD_RANGE = "api.bad_range" 416
         "The Range header is no single range of bytes, or lies outside the file."

@@ -90,10 +90,10 @@ pub struct UpgradeConsent {
 #[serde(deny_unknown_fields)]
 pub struct NewUpgrade {
     /// The hash of the descriptor of the current code: 64 hexadecimal digits.
-    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-fA-F]{64}$"))]
     pub from: String,
     /// The hash of the descriptor of the new code: 64 hexadecimal digits.
-    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(length(min = 64, max = 64), regex(pattern = "^[0-9a-fA-F]{64}$"))]
     pub to: String,
 }
 

@@ -2,8 +2,9 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
+use super::kind::Kind;
 use super::parts::{LIMIT, READ, answer, json, parameter};
-use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission};
+use super::row::{Call, Content, Method, Operation, Parameter, Permission};
 use crate::codes::{self, ErrorInfo, files};
 use crate::{AttachmentChange, AttachmentPage, AttachmentView, NewUpload, UploadView};
 

@@ -1,7 +1,8 @@
 //! Operations on contracts, and on the proposals of other parties that the node signs.
 
+use super::kind::Kind;
 use super::parts::{READ, answer, json, parameter};
-use super::row::{Call, Kind, Method, Operation, Parameter, Permission};
+use super::row::{Call, Method, Operation, Parameter, Permission};
 use crate::{ConsentChange, ConsentList, ContractList, NewUpgrade, codes};
 
 const FROM: Parameter = parameter(

@@ -1,7 +1,8 @@
 //! Operations on flows.
 
+use super::kind::Kind;
 use super::parts::{LIMIT, READ, TIMEOUT, WAIT, WAIT_IF_TOLD, answer, json, parameter, text};
-use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
+use super::row::{Call, Content, Method, Operation, Parameter, Permission, schema_of};
 use crate::{
     BatchAnswers, FlowList, Outcome, StartBatch, StartFlow, StreamAnswer, StreamStart, codes,
 };
@@ -196,11 +197,7 @@ pub const FORGET_CLIENT_ID: Call<()> = Call::new(Operation {
     permission: Permission::Some("flow.start"),
     audited: true,
     summary: "Deletes a client id of the token's user, and the outcome stored for it.",
-    segments: &[parameter(
-        "client_id",
-        Kind::Text(128),
-        "The client id, 1 to 128 bytes.",
-    )],
+    segments: &[parameter("client_id", Kind::Text(128), "The client id.")],
     answers: &[answer(204, "Forgotten.", None)],
     codes: &[
         &codes::BAD_PARAMETER,

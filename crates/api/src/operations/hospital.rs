@@ -1,7 +1,8 @@
 //! Operations on flows that do not finish.
 
+use super::kind::Kind;
 use super::parts::{LIMIT, READ, answer, json, parameter};
-use super::row::{Answer, Call, Kind, Method, Operation, Parameter, Permission};
+use super::row::{Answer, Call, Method, Operation, Parameter, Permission};
 use crate::codes::ErrorInfo;
 use crate::{FlowJournal, FlowOrder, FlowOrdered, Outcome, codes};
 

@@ -1,7 +1,8 @@
 //! Operations on recorded data: bytes, back chains and notes; and on flows scheduled by states.
 
+use super::kind::Kind;
 use super::parts::{AFTER, LIMIT, READ, TIMEOUT, answer, json, parameter};
-use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
+use super::row::{Call, Content, Method, Operation, Parameter, Permission, schema_of};
 use crate::{ChainPage, NewNote, NoteList, NoteView, SchedulePage, codes};
 
 const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The transaction.");
@@ -127,7 +128,7 @@ pub const SCHEDULE: Call<SchedulePage> = Call::new(Operation {
     query: &[
         parameter(
             "after",
-            Kind::Form(r"^[0-9a-f]{90}$"),
+            Kind::Hex(90),
             "The value of `next` on the previous page.",
         ),
         LIMIT,

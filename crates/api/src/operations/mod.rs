@@ -7,6 +7,7 @@ mod attachments;
 mod consents;
 mod flows;
 mod hospital;
+mod kind;
 mod ledger;
 pub(crate) mod parts;
 mod reads;
@@ -18,12 +19,11 @@ pub use attachments::*;
 pub use consents::*;
 pub use flows::*;
 pub use hospital::*;
+pub use kind::Kind;
 pub use ledger::*;
 pub use reads::*;
 pub use recovery::*;
-pub use row::{
-    Answer, COMMON, Call, Content, Kind, Method, Operation, Parameter, Permission, encode,
-};
+pub use row::{Answer, COMMON, Call, Content, Method, Operation, Parameter, Permission, encode};
 pub use users::*;
 
 /// Returns every operation, in the order of the description.

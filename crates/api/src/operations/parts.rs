@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 
-use super::row::{Answer, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
+use super::kind::Kind;
+use super::row::{Answer, Content, Method, Operation, Parameter, Permission, schema_of};
 
 const JSON: &str = "application/json";
 

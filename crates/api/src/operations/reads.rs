@@ -1,7 +1,8 @@
 //! Operations that read, and operations on the node itself.
 
+use super::kind::Kind;
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
-use super::row::{Call, Kind, Method, Operation, Permission};
+use super::row::{Call, Method, Operation, Permission};
 use crate::{
     Balances, ClockView, ConsumedPage, DeliveryPage, Drain, EquivocationPage, Health, LedgerPage,
     LoggedIn, Login, NetworkView, NodeView, PeerHistory, PeersView, RequestPage, StatesPage,
@@ -164,7 +165,7 @@ pub const CONSUMED: Call<ConsumedPage> = Call::new(Operation {
     query: &[
         parameter(
             "after",
-            Kind::Form(r"^[0-9a-f]{64}\([0-9]{1,9}\)$"),
+            Kind::Form(r"^[0-9a-fA-F]{64}\([0-9]{1,9}\)$"),
             "The value of `next` on the previous page.",
         ),
         LIMIT,

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use super::kind::Kind;
 use crate::codes::{self, ErrorInfo};
 
 /// An HTTP method at a path.
@@ -203,41 +204,6 @@ pub struct Parameter {
     pub kind: Kind,
     /// A description.
     pub help: &'static str,
-}
-
-/// The kind of a parameter's values.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// A number that is not negative.
-    Number,
-    /// A number that fits 32 bits.
-    Count,
-    /// This many hexadecimal digits.
-    Hex(usize),
-    /// Text of at most this many bytes.
-    Text(usize),
-    /// Text that matches a regular expression.
-    Form(&'static str),
-    /// One of these words.
-    Words(&'static [&'static str]),
-    /// True or false.
-    Bool,
-    /// One of these words; if left out, the second field.
-    WordsOr(&'static [&'static str], &'static str),
-    /// A header with a number.
-    Header,
-    /// A header with text that matches a regular expression.
-    HeaderText(&'static str),
-}
-
-impl Kind {
-    /// Returns the place of a parameter outside the path.
-    pub(crate) fn place(self) -> &'static str {
-        match self {
-            Kind::Header | Kind::HeaderText(_) => "header",
-            _ => "query",
-        }
-    }
 }
 
 /// A body.

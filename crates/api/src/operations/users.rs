@@ -1,7 +1,8 @@
 //! Operations on users.
 
+use super::kind::Kind;
 use super::parts::{LIMIT, READ, answer, json, parameter};
-use super::row::{Answer, Call, Kind, Method, Operation, Parameter, Permission};
+use super::row::{Answer, Call, Method, Operation, Parameter, Permission};
 use crate::codes::{self, ErrorInfo};
 use crate::{LoggedIn, NewToken, NewUser, UserChange, UserPage, UserView};
 

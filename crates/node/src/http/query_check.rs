@@ -1,7 +1,7 @@
 //! Compares the parameters of a request's query with the operation's row, so that a refusal names the parameter and the accepted form.
 
 use api::codes::BAD_PARAMETER;
-use api::operations::{Kind, Operation, Parameter};
+use api::operations::{Operation, Parameter};
 use axum::extract::{Query, Request};
 use axum::http::Uri;
 use axum::middleware::Next;
@@ -34,7 +34,7 @@ fn check(operation: &Operation, uri: &Uri) -> Result<(), String> {
     }
     let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|rejection| rejection.body_text())?;
-    let in_query = |parameter: &&Parameter| is_in_query(parameter.kind);
+    let in_query = |parameter: &&Parameter| parameter.kind.is_in_query();
     for (at, (name, value)) in given.iter().enumerate() {
         let mut known = operation.query.iter().filter(in_query);
         let Some(parameter) = known.find(|parameter| parameter.name == *name) else {
@@ -53,48 +53,11 @@ fn check(operation: &Operation, uri: &Uri) -> Result<(), String> {
         if given[..at].iter().any(|(before, _)| before == name) {
             return Err(format!("{name} is given twice"));
         }
-        if let Some(form) = missed_form(parameter.kind, value) {
+        if let Err(form) = parameter.kind.check(value) {
             return Err(format!("{name}: {} is not {form}", quoted(value)));
         }
     }
     Ok(())
-}
-
-fn is_in_query(kind: Kind) -> bool {
-    !matches!(kind, Kind::Header | Kind::HeaderText(_))
-}
-
-/// Returns the accepted form in words if a value does not have it.
-fn missed_form(kind: Kind, value: &str) -> Option<String> {
-    let (fits, form) = match kind {
-        Kind::Number => (
-            value.parse::<u64>().is_ok(),
-            "a whole number from 0 to 18446744073709551615".to_owned(),
-        ),
-        Kind::Count => (
-            value.parse::<u32>().is_ok(),
-            "a whole number from 0 to 4294967295".to_owned(),
-        ),
-        Kind::Hex(digits) => (
-            value.len() == digits && value.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            format!("a text of {digits} hexadecimal digits"),
-        ),
-        Kind::Text(bytes) => (
-            value.len() <= bytes,
-            format!("a text of at most {bytes} bytes"),
-        ),
-        Kind::Words(words) | Kind::WordsOr(words, _) => (
-            words.contains(&value),
-            format!("one of {}", words.join(", ")),
-        ),
-        Kind::Bool => (
-            matches!(value, "true" | "false"),
-            "one of true, false".to_owned(),
-        ),
-        // The handler parses values of a special form, and says what is wrong.
-        Kind::Form(_) | Kind::Header | Kind::HeaderText(_) => (true, String::new()),
-    };
-    (!fits).then_some(form)
 }
 
 /// Returns a text from a client in quotes, shortened.
@@ -119,7 +82,7 @@ mod tests {
             let peer = parameters.find(|parameter| parameter.name == "peer");
             let longest = "n".repeat(ledger::limits::LEGAL_NAME_BYTES_MAX);
             let kind = peer.expect("a peer").kind;
-            assert_eq!(missed_form(kind, &longest), None, "{}", operation.id);
+            assert_eq!(kind.check(&longest), Ok(()), "{}", operation.id);
         }
     }
 
@@ -135,6 +98,11 @@ mod tests {
                 Ok(()),
             ),
             (&LIST_FLOWS, "user=Ann%20B", Ok(())),
+            (
+                &LIST_FLOWS,
+                "user=",
+                Err("user: '' is not a text of 1 to 256 characters"),
+            ),
             (
                 &LIST_FLOWS,
                 "limit=many",
@@ -181,7 +149,7 @@ mod tests {
                 &LIST_FLOWS,
                 format!("user={long}"),
                 &format!(
-                    "user: '{}…' is not a text of at most 256 bytes",
+                    "user: '{}…' is not a text of 1 to 256 characters",
                     &long[..64]
                 ),
             ),

@@ -23,7 +23,7 @@ pub struct StartRequest<'a> {
     pub args: &'a str,
     /// The user that starts it.
     pub user: &'a Arc<str>,
-    /// Makes the start exactly once for this user; 1 to 128 bytes.
+    /// Makes the start exactly once for this user; 1 to 128 characters.
     pub client_id: Option<&'a str>,
     /// The event that the answer waits for.
     pub wait: Wait,

@@ -106,7 +106,7 @@ pub const STOP_BUNDLER: Call<()> = Call::new(Operation {
     summary: "And no longer.",
     segments: &[
         THE_ACCOUNT,
-        parameter("chain", Kind::Count, "The child chain."),
+        parameter("chain", Kind::Byte, "The child chain."),
     ],
     answers: &[answer(204, "It does not.", None)],
     codes: &[&BAD_PARAMETER, &codes::NOT_RUNNING],

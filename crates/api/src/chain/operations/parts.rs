@@ -23,14 +23,14 @@ pub(super) use crate::operations::{Call, Kind, Method, Operation, Parameter, Per
 
 pub(super) const THE_BLOCK: Parameter = parameter(
     "block",
-    Kind::Form("^([0-9]{1,10}|[0-9a-f]{64})$"),
+    Kind::Form("^([0-9]{1,10}|[0-9a-fA-F]{64})$"),
     "A height, or a hash.",
 );
 pub(super) const THE_ACCOUNT: Parameter =
     parameter("account", Kind::Text(64), "An account: `TLY-...`.");
 pub(super) const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The full id.");
 pub(super) const OF_CHAIN: Parameter =
-    parameter("chain", Kind::Count, "Only transactions of this chain.");
+    parameter("chain", Kind::Byte, "Only transactions of this chain.");
 pub(super) const DETAIL: Parameter = parameter(
     "transactions",
     Kind::Words(&["none", "ids", "full"]),

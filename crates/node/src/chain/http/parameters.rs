@@ -115,7 +115,10 @@ pub(super) fn block_name(text: &str) -> Result<BlockName, Refusal> {
     if text.len() == 64 {
         return parsed::<Hash>("hash", text).map(BlockName::Hash);
     }
-    parsed::<u32>("height", text).map(|height| BlockName::Height(Height::new(height)))
+    height(text).map(BlockName::Height).ok_or_else(|| {
+        let text = format!("'{text}' is neither a height nor a hash of 64 hexadecimal digits");
+        Refusal::listed(&BAD_PARAMETER, text)
+    })
 }
 
 /// `height-offset`.
@@ -128,9 +131,16 @@ pub(super) fn place(text: &str) -> Result<Place, Refusal> {
     };
     let (height, offset) = text.split_once('-').ok_or_else(wrong)?;
     Ok(Place {
-        height: Height::new(height.parse().map_err(|_| wrong())?),
-        offset: offset.parse().map_err(|_| wrong())?,
+        height: self::height(height).ok_or_else(wrong)?,
+        offset: self::height(offset).ok_or_else(wrong)?.get(),
     })
+}
+
+/// Returns a height of at most ten digits, as the description allows. A height beyond 32 bits is clipped: no block has either.
+fn height(text: &str) -> Option<Height> {
+    let digits = (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let height: u64 = text.parse().ok().filter(|_| digits)?;
+    Some(Height::new(u32::try_from(height).unwrap_or(u32::MAX)))
 }
 
 /// A chain of a query.

@@ -77,14 +77,8 @@ pub(super) fn promise(
         return Err(Refusal::listed(&BAD_ATTACHMENT, why));
     }
     let hash = sha256.map(|text| {
-        let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-        let hash = text.parse::<Hash>().ok().filter(|_| lower);
-        hash.ok_or_else(|| {
-            Refusal::listed(
-                &BAD_ATTACHMENT,
-                "sha256 is 64 lower-case hexadecimal digits",
-            )
-        })
+        let wrong = || Refusal::listed(&BAD_ATTACHMENT, "sha256 is 64 hexadecimal digits");
+        text.parse::<Hash>().map_err(|_| wrong())
     });
     Ok(Promise {
         size,

@@ -14,8 +14,8 @@ pub(crate) use crate::http::claim::{ClaimedBody, whole, whole_of_any_kind};
 use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
 
-/// Longest client id, in bytes (`api.bad_client_id`).
-const CLIENT_ID_BYTES_MAX: usize = 128;
+/// Longest client id, in characters (`api.bad_client_id`).
+const CLIENT_ID_CHARS_MAX: usize = 128;
 
 /// `?wait=&timeout_ms=`
 #[derive(Debug, Default, Deserialize)]
@@ -183,13 +183,13 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Re
     })
 }
 
-/// A client id is 1 to 128 bytes.
+/// Refuses a client id that is empty or too long. JSON Schema counts characters, so the check does too.
 pub(in crate::http) fn checked_client_id(client_id: Option<&str>) -> Result<(), Refusal> {
-    match client_id {
-        Some(id) if id.is_empty() || id.len() > CLIENT_ID_BYTES_MAX => {
+    let characters = client_id.map(|id| id.chars().count());
+    match characters {
+        Some(characters) if !(1..=CLIENT_ID_CHARS_MAX).contains(&characters) => {
             let text = format!(
-                "a client id has 1 to {CLIENT_ID_BYTES_MAX} bytes, this one {}",
-                id.len()
+                "a client id has 1 to {CLIENT_ID_CHARS_MAX} characters, this one {characters}"
             );
             Err(Refusal::listed(&BAD_CLIENT_ID, text))
         }

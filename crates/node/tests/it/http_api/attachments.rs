@@ -144,18 +144,12 @@ async fn lies_and_tricks_are_refused_and_leave_nothing_behind() {
     };
     for (wish, body, expected) in [
         (with_hash(&wrong), &b"hello"[..], "files.mismatch"),
-        (
-            with_hash(&right.to_uppercase()),
-            b"hello",
-            "api.bad_attachment",
-        ),
         (named("../../etc/passwd"), b"hello", "api.bad_attachment"),
         (named("/etc/passwd"), b"hello", "api.bad_attachment"),
         (named("a\\b"), b"hello", "api.bad_attachment"),
         (named("a\r\nSet-Cookie: b"), b"hello", "api.bad_attachment"),
         (named("a\0"), b"hello", "api.bad_attachment"),
         (named(".."), b"hello", "api.bad_attachment"),
-        (named(""), b"hello", "api.bad_attachment"),
         (
             NewUpload {
                 media_type: Some("text/html; x=\"y\"".into()),
@@ -193,7 +187,7 @@ async fn lies_and_tricks_are_refused_and_leave_nothing_behind() {
         }
     }
     // The description excludes these values of parameters.
-    for wish in [with_hash("00"), named(&"n".repeat(256))] {
+    for wish in [with_hash("00"), named(""), named(&"n".repeat(256))] {
         let told = code(put(&client, &wish, b"hello").await);
         assert_eq!(told, "api.bad_parameter", "{wish:?}");
         let refused = client.begin_upload(&wish).await.expect_err("refused");
