@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use ledger::{
-    Contract, ContractName, ContractRejection, Fungible, LedgerTransaction, StateFacts, TokenId,
+    CommandFacts, Contract, ContractName, ContractRejection, Fungible, LedgerTransaction,
+    StateFacts, TokenId,
 };
 use primitives::{Decode, DecodeError, PublicKey};
 
@@ -60,6 +61,18 @@ impl Contract for CashContract {
             }),
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        Ok(Some(match CashCommand::from_bytes(value)? {
+            CashCommand::Issue { token, quantity } => CommandFacts::new("issue")
+                .field("token", token)
+                .field("quantity", quantity),
+            CashCommand::Move => CommandFacts::new("move"),
+            CashCommand::Exit { token, quantity } => CommandFacts::new("exit")
+                .field("token", token)
+                .field("quantity", quantity),
+        }))
     }
 }
 

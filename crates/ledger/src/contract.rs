@@ -6,7 +6,8 @@ use primitives::{DecodeError, Hash};
 use thiserror::Error;
 
 use crate::{
-    ColumnSpec, ContractDescriptor, ContractName, ContractRef, LedgerTransaction, StateFacts,
+    ColumnSpec, CommandFacts, ContractDescriptor, ContractName, ContractRef, LedgerTransaction,
+    StateFacts,
 };
 
 /// A contract says no. Its code is its own, `domain.snake_case`.
@@ -89,6 +90,15 @@ pub trait Contract: Send + Sync {
     /// It is called for states of older versions too, where their constraint allows this code, so it must decode their
     /// data.
     fn describe(&self, data: &[u8]) -> Result<StateFacts, DecodeError>;
+
+    /// Describes a command to the contract for people: its name and its fields. The default describes none, and the command's
+    /// value is then shown as bytes.
+    ///
+    /// As with states, it is called for commands of older versions too, if the node lacks their code.
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let _ = value;
+        Ok(None)
+    }
 
     /// Converts a state of other code to this one, by an explicit upgrade. `from` is the state's present code: an older
     /// version of this contract, or another contract. The default implementation refuses.

@@ -1,4 +1,4 @@
-//! The vault's facts about a state.
+//! Facts about states for the vault, and about commands for people.
 
 use primitives::{Hash, PublicKey, Timestamp};
 
@@ -84,6 +84,32 @@ impl StateFacts {
             seen.push(*name);
             keep
         });
+    }
+}
+
+/// A contract's description of one of its commands, for people. Nothing is decided by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandFacts {
+    /// The name of the operation, such as `issue`.
+    pub name: &'static str,
+    /// The names and values of its fields, as text: numbers in decimal digits, hashes in hexadecimal digits.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+impl CommandFacts {
+    /// Makes the description of a command without fields.
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            fields: Vec::new(),
+        }
+    }
+
+    /// Adds a field.
+    #[must_use]
+    pub fn field(mut self, name: &'static str, value: impl std::fmt::Display) -> Self {
+        self.fields.push((name, value.to_string()));
+        self
     }
 }
 

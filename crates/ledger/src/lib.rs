@@ -69,7 +69,9 @@ pub use descriptor::{CodeKind, ContractDescriptor, DescriptorError, attachment_h
 pub use document::{Document, DocumentError, SignedDocument};
 pub use equivocation::{Equivocation, EquivocationError, EquivocationProof, NotarisedTearOff};
 pub use errors::ERRORS;
-pub use facts::{ColumnKind, ColumnSpec, ColumnValue, Fungible, Scheduled, StateFacts};
+pub use facts::{
+    ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Fungible, Scheduled, StateFacts,
+};
 pub use group::Group;
 pub use id::{PartyId, StateRef, TokenId, TxId};
 pub use mark::DataMark;

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use primitives::{Coded, DecodeError, Hash, KeyPair, Scheme};
+use primitives::{Coded, Decode, DecodeError, Hash, KeyPair, Scheme};
 use thiserror::Error;
 
 use crate::contract::ProgramFailure;
 use crate::limits::{COLUMN_NAME_BYTES_MAX, COLUMNS_MAX};
 use crate::{
-    CodeKind, ColumnKind, ColumnSpec, Constraint, Contract, ContractDescriptor, ContractExecutor,
-    ContractName, ContractNameError, ContractRef, ContractRejection, LedgerTransaction, StateFacts,
-    TransactionState, errors,
+    CodeKind, ColumnKind, ColumnSpec, Command, CommandFacts, Constraint, Contract,
+    ContractDescriptor, ContractExecutor, ContractName, ContractNameError, ContractRef,
+    ContractRejection, LedgerTransaction, StateFacts, TransactionState, Transition, errors,
+    transition_name,
 };
 
 /// The seed of the key that signs the descriptors of built-in contracts. It is published. To be safe against any code that
@@ -202,6 +203,31 @@ impl ContractRegistry {
         catch_unwind(AssertUnwindSafe(|| registered.describe(&state.data)))
             .map_err(|_| RegistryError::Panicked(name.clone()))?
             .map_err(|error: DecodeError| RegistryError::StateMalformed(name.clone(), error))
+    }
+
+    /// Describes a command for people, with the version whose descriptor is among the transaction's attachments, or else with the
+    /// newest. Returns none if no contract here describes it, if it does not decode, or if the contract panics.
+    pub fn describe_command(
+        &self,
+        command: &Command,
+        attachments: &[Hash],
+    ) -> Option<CommandFacts> {
+        let name = &command.contract;
+        if name == transition_name() {
+            return Transition::from_bytes(&command.value)
+                .ok()
+                .map(|transition| transition.facts());
+        }
+        let mut listed = attachments.iter().filter_map(|hash| self.by_hash.get(hash));
+        let exact = listed.find(|registered| registered.descriptor.name() == name);
+        let newest = || {
+            self.current(name)
+                .and_then(|(hash, _)| self.by_hash.get(&hash))
+        };
+        let registered = exact.or_else(newest)?;
+        let describe = || registered.contract.describe_command(&command.value);
+        let described = catch_unwind(AssertUnwindSafe(describe)).ok()?;
+        described.ok().flatten()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use primitives::{Decode, DecodeError, Encode, Hash};
 
-use crate::{Command, ContractName, Party};
+use crate::{Command, CommandFacts, ContractName, Party};
 
 /// The reserved contract name in a transition's command. No contract and no state can have a name that is reserved for the
 /// ledger.
@@ -65,6 +65,16 @@ impl Transition {
             .iter()
             .find(|command| command.contract == *transition_name())?;
         Some(Self::from_bytes(&command.value))
+    }
+
+    /// Describes the command for people.
+    pub(crate) fn facts(&self) -> CommandFacts {
+        match self {
+            Self::NotaryChange { to } => CommandFacts::new("notary_change").field("to", &to.name),
+            Self::Upgrade { from, to } => CommandFacts::new("upgrade")
+                .field("from", from)
+                .field("to", to),
+        }
     }
 
     /// Returns the command's value.

@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use finance::{CashState, IssuedToken, cash_name};
 use ledger::{
-    ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
-    ContractRejection, LedgerTransaction, Scheduled, StateFacts, TransactionState,
+    ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Constraint, Contract, ContractName,
+    ContractRegistry, ContractRejection, LedgerTransaction, Scheduled, StateFacts,
+    TransactionState,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
@@ -92,6 +93,14 @@ impl Contract for IouContract {
             ],
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match IouCommand::from_bytes(value)? {
+            IouCommand::Issue => "issue",
+            IouCommand::Settle => "settle",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 
     fn columns(&self) -> &[ColumnSpec] {

@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use ledger::{
-    ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
-    ContractRejection, LedgerTransaction, StateFacts,
+    ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Constraint, Contract, ContractName,
+    ContractRegistry, ContractRejection, LedgerTransaction, StateFacts,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
@@ -65,6 +65,13 @@ impl Contract for DocumentContract {
             ],
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match DocumentCommand::from_bytes(value)? {
+            DocumentCommand::Share => "share",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 
     fn columns(&self) -> &[ColumnSpec] {

@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use ledger::{
-    Constraint, Contract, ContractName, ContractRegistry, ContractRejection, LedgerTransaction,
-    Scheduled, StateFacts,
+    CommandFacts, Constraint, Contract, ContractName, ContractRegistry, ContractRejection,
+    LedgerTransaction, Scheduled, StateFacts,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
@@ -62,6 +62,14 @@ impl Contract for LockContract {
             }),
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match LockCommand::from_bytes(value)? {
+            LockCommand::Lock => "lock",
+            LockCommand::Open => "open",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 }
 

@@ -12,7 +12,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use ledger::{Contract, ContractName, ContractRejection, LedgerTransaction, StateFacts, TokenId};
+use ledger::{
+    CommandFacts, Contract, ContractName, ContractRejection, LedgerTransaction, StateFacts, TokenId,
+};
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
 use super::{ObligationCommand, ObligationError, ObligationState, SettlementPayment};
@@ -57,6 +59,10 @@ impl Contract for ObligationContract {
             linear_id: Some(obligation.id),
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        Ok(Some(ObligationCommand::from_bytes(value)?.facts()))
     }
 }
 

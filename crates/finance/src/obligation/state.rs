@@ -1,6 +1,8 @@
 //! An obligation, and the commands on it.
 
-use ledger::{Party, TokenId};
+use std::fmt;
+
+use ledger::{CommandFacts, Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, PublicKey, Timestamp};
 
 use crate::IssuedToken;
@@ -97,6 +99,17 @@ primitives::record!(SettlementPayment {
     quantity
 });
 
+impl fmt::Display for SettlementPayment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            obligation,
+            token,
+            quantity,
+        } = self;
+        write!(f, "{quantity} of {token} on {obligation}")
+    }
+}
+
 /// A command to the obligation contract, with the obligations that it changes. Encoded as `[n, [..]]`; the list has at
 /// most 256 entries: ids of obligations, or payments in a settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +129,26 @@ pub enum ObligationCommand {
     Restore(Vec<Hash>),
     /// Forgives obligations; their obligees sign.
     Exit(Vec<Hash>),
+}
+
+impl ObligationCommand {
+    /// Describes the command for people.
+    pub(super) fn facts(&self) -> CommandFacts {
+        let (name, ids) = match self {
+            Self::Issue(ids) => ("issue", ids),
+            Self::Move(ids) => ("move", ids),
+            Self::Settle(payments) => {
+                let payments: Vec<String> = payments.iter().map(ToString::to_string).collect();
+                return CommandFacts::new("settle").field("payments", payments.join(", "));
+            }
+            Self::Net(ids) => ("net", ids),
+            Self::Default(ids) => ("default", ids),
+            Self::Restore(ids) => ("restore", ids),
+            Self::Exit(ids) => ("exit", ids),
+        };
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        CommandFacts::new(name).field("obligations", ids.join(", "))
+    }
 }
 
 impl Encode for ObligationCommand {

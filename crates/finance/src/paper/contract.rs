@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use ledger::{
-    ColumnKind, ColumnSpec, ColumnValue, Contract, ContractName, ContractRejection,
+    ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Contract, ContractName, ContractRejection,
     LedgerTransaction, StateFacts,
 };
 use primitives::{Decode, DecodeError, Encode, PublicKey};
@@ -75,6 +75,15 @@ impl Contract for PaperContract {
             ],
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match PaperCommand::from_bytes(value)? {
+            PaperCommand::Issue => "issue",
+            PaperCommand::Move => "move",
+            PaperCommand::Redeem => "redeem",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 
     fn columns(&self) -> &[ColumnSpec] {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use ledger::{
-    Contract, ContractName, ContractRejection, Fungible, LedgerTransaction, StateFacts, TokenId,
+    CommandFacts, Contract, ContractName, ContractRejection, Fungible, LedgerTransaction,
+    StateFacts, TokenId,
 };
 use primitives::{Decode, DecodeError, PublicKey};
 
@@ -78,6 +79,18 @@ impl Contract for StockContract {
             }),
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        Ok(Some(match StockCommand::from_bytes(value)? {
+            StockCommand::Issue { token, quantity } => CommandFacts::new("issue")
+                .field("token", token)
+                .field("quantity", quantity),
+            StockCommand::Move => CommandFacts::new("move"),
+            StockCommand::Exit { token, quantity } => CommandFacts::new("exit")
+                .field("token", token)
+                .field("quantity", quantity),
+        }))
     }
 }
 

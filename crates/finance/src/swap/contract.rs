@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use ledger::{
-    ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
-    ContractRejection, LedgerTransaction, StateFacts,
+    ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Constraint, Contract, ContractName,
+    ContractRegistry, ContractRejection, LedgerTransaction, StateFacts,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
@@ -104,6 +104,14 @@ impl Contract for MandateContract {
             columns,
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match MandateCommand::from_bytes(value)? {
+            MandateCommand::Give => "give",
+            MandateCommand::Revoke => "revoke",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 
     fn columns(&self) -> &[ColumnSpec] {

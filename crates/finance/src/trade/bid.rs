@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use ledger::{
-    Constraint, Contract, ContractName, ContractRegistry, ContractRejection, LedgerTransaction,
-    Party, StateFacts,
+    CommandFacts, Constraint, Contract, ContractName, ContractRegistry, ContractRejection,
+    LedgerTransaction, Party, StateFacts,
 };
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, PublicKey, Timestamp};
 
@@ -150,6 +150,14 @@ impl Contract for BidContract {
             linear_id: None,
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        let name = match BidCommand::from_bytes(value)? {
+            BidCommand::Place => "place",
+            BidCommand::Close => "close",
+        };
+        Ok(Some(CommandFacts::new(name)))
     }
 }
 

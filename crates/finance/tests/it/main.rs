@@ -2,6 +2,7 @@
 //! counterparty are tested between kernels, in the crate `kernel`.
 
 mod bid;
+mod commands;
 mod conservation;
 mod contract;
 mod decoders;

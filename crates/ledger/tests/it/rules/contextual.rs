@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use ledger::{
-    Constraint, ContextualError, ContractExecutor, ContractName, ContractRegistry,
-    LedgerTransaction, NetworkRules, StateAndRef, StateRef, TransactionBuilder, TransactionState,
+    Command, Constraint, ContextualError, ContractExecutor, ContractName, ContractRegistry,
+    LedgerTransaction, NetworkRules, StateAndRef, StateRef, TRANSITION_NAME, TransactionBuilder,
+    TransactionState, Transition,
 };
 use primitives::{Hash, KeyPair, Scheme};
 
@@ -394,4 +395,60 @@ fn the_registry_keeps_versions_side_by_side() {
         .execute(&unknown.contract, &first, &tx)
         .unwrap_err();
     assert_eq!(rejection.code, "contract.unknown");
+}
+
+#[test]
+fn commands_are_described_by_the_listed_version() {
+    let mut registry = registry();
+    let (first, _) = registry.current(&coin()).expect("version 1");
+    let second = registry.register(Arc::new(Obedient {
+        name: "test.coin",
+        version: 2,
+    }));
+    let second = second.expect("version 2");
+    let other = registry.register(Arc::new(Obedient {
+        name: "test.other",
+        version: 3,
+    }));
+    let other = other.expect("another contract");
+    let change = Transition::NotaryChange { to: other_notary() };
+    let name = other_notary().name.to_string();
+    let accept = |version: &str| format!("accept version={version}");
+    type Row<'a> = (&'a str, &'a [u8], &'a [Hash], Option<String>);
+    let table: &[Row<'_>] = &[
+        ("test.coin", b"accept", &[first], Some(accept("1"))),
+        ("test.coin", b"accept", &[other, second], Some(accept("2"))),
+        // The newest, if the transaction lists no version that is here.
+        (
+            "test.coin",
+            b"accept",
+            &[other, Hash::ZERO],
+            Some(accept("2")),
+        ),
+        ("test.coin", b"", &[first], None),
+        ("test.coin", b"malformed", &[first], None),
+        ("test.coin", b"panic", &[first], None),
+        ("no.such", b"accept", &[first], None),
+        (
+            TRANSITION_NAME,
+            &change.value(),
+            &[],
+            Some(format!("notary_change to={name}")),
+        ),
+        (TRANSITION_NAME, b"accept", &[], None),
+    ];
+    for (contract, value, attachments, expected) in table {
+        let command = Command {
+            contract: ContractName::new(contract).expect("a name"),
+            value: value.to_vec(),
+            signers: vec![public(1)],
+        };
+        let facts = registry.describe_command(&command, attachments);
+        let shown = facts.map(|facts| {
+            let fields = facts.fields.iter();
+            let fields = fields.map(|(name, value)| format!(" {name}={value}"));
+            format!("{}{}", facts.name, fields.collect::<String>())
+        });
+        assert_eq!(shown, *expected, "{contract} {value:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ledger::{
-    Constraint, Contract, ContractName, ContractRegistry, ContractRejection, Group,
+    CommandFacts, Constraint, Contract, ContractName, ContractRegistry, ContractRejection, Group,
     LedgerTransaction, LegalName, NetworkRules, Party, StateAndRef, StateFacts, StateRef,
     TimeWindow, TransactionBuilder, TransactionState, TxId, WireTransaction,
 };
@@ -85,6 +85,17 @@ impl Contract for Obedient {
             linear_id,
             ..StateFacts::default()
         })
+    }
+
+    fn describe_command(&self, value: &[u8]) -> Result<Option<CommandFacts>, DecodeError> {
+        match value {
+            b"accept" => Ok(Some(
+                CommandFacts::new("accept").field("version", self.version),
+            )),
+            b"panic" => panic!("as the command said"),
+            b"" => Ok(None),
+            value => Err(primitives::Decoder::new(value).invalid("not a command")),
+        }
     }
 }
 
