@@ -1,5 +1,7 @@
 //! The recorded transactions: their order, and each of them in readable form.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +54,8 @@ pub struct TransactionView {
     pub id: String,
     /// Its position in this node's ledger.
     pub seq: u64,
+    /// The time at which this node recorded it.
+    pub recorded_at_ms: u64,
     /// States it consumes, `transaction(index)`.
     pub inputs: Vec<String>,
     /// States it only refers to.
@@ -72,11 +76,29 @@ pub struct TransactionView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<String>,
     /// Keys that must sign it, except the notary's.
-    pub required_signers: Vec<String>,
+    pub required_signers: Vec<NamedKey>,
     /// The signatures it carries.
     pub signatures: Vec<SignatureView>,
     /// The whole transaction in the form that nodes exchange, in hexadecimal.
     pub bytes: String,
+}
+
+/// A key with the name of its owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedKey {
+    /// The key.
+    pub key: String,
+    /// The name of its owner, if this node knows the owner: from the network map, as a fresh key of its own, or by a proof that the
+    /// owner gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub party: Option<String>,
+}
+
+impl NamedKey {
+    /// Returns the owner's name, or the key if the owner is unknown.
+    pub fn name(&self) -> &str {
+        self.party.as_deref().unwrap_or(&self.key)
+    }
 }
 
 /// An output.
@@ -94,14 +116,10 @@ pub struct StateView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encumbrance: Option<u32>,
     /// Keys of the participants, if the contract is known here.
-    pub participants: Vec<String>,
+    pub participants: Vec<NamedKey>,
     /// Its owner's key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Its owner's name, if this node knows the owner of the key: from the network map, as a fresh key of its own, or by a proof
-    /// that the owner gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner_party: Option<String>,
+    pub owner: Option<NamedKey>,
     /// Its value, if it is fungible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fungible: Option<Fungible>,
@@ -117,10 +135,16 @@ pub struct StateView {
 pub struct CommandView {
     /// Its contract.
     pub contract: String,
+    /// The name of the operation, such as `issue`, if the contract is known here and describes its commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The fields that the contract describes, as text: numbers in decimal digits, hashes in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
     /// The contract's own value, hexadecimal.
     pub value: String,
     /// Keys that must sign for it.
-    pub signers: Vec<String>,
+    pub signers: Vec<NamedKey>,
 }
 
 /// The time window `[from, until)`; at least one end is given.
@@ -137,11 +161,8 @@ pub struct TimeWindowView {
 /// A signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignatureView {
-    /// The key.
-    pub by: String,
-    /// The party that owns the key, if the network map lists it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub party: Option<String>,
+    /// The key that signed.
+    pub by: NamedKey,
     /// The scheme.
     pub scheme: String,
     /// For a notary's signature: the number of transactions that it covers.

@@ -59,7 +59,7 @@ pub use integrity::{
     RecoveryView, RollbackView,
 };
 pub use ledger::{
-    ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, SignatureView,
+    ChainEntry, ChainPage, CommandView, LedgerEntry, LedgerPage, NamedKey, SignatureView,
     StateView, TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};

@@ -3,14 +3,17 @@
 use api::{ConsumedEntry, ConsumedPage, LedgerEntry, LedgerPage, NoteView, TransactionView};
 use kernel::port::{StoreFailure, Table};
 use kernel::{Event, Reply, Token, decode_row, ledger_page};
-use ledger::{StateRef, TxId};
+use ledger::{
+    Command, CommandFacts, Party, SignedTransaction, StateFacts, StateRef, TransactionState, TxId,
+};
+use primitives::PublicKey;
 use primitives::storage::Reads;
 
 use super::key_names::KeyNames;
 use super::ledger_reads;
 use super::refusals::{joined, stopping, store_refusal};
 use super::service::Service;
-use crate::http::{Refusal, Ticket, transaction_view};
+use crate::http::{RecordedTransaction, Refusal, Ticket, TransactionReader, transaction_view};
 
 impl Service {
     /// A recorded transaction.
@@ -34,20 +37,14 @@ impl Service {
             let text = format!("the place of {id} in the ledger does not decode");
             Refusal::listed(&api::codes::INTERNAL, text)
         })?;
-        let (_, transaction) = decode_row(&row)
+        let (at, transaction) = decode_row(&row)
             .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
-        let names = KeyNames {
-            me: self.info.party.id(),
-            network: &self.network,
-            reads: &self.store,
-        };
-        Ok(transaction_view(
+        let recorded = RecordedTransaction {
             seq,
-            &transaction,
-            &self.network,
-            |key| names.party(key).map(ToString::to_string),
-            |state| self.describe(state),
-        ))
+            at,
+            transaction: &transaction,
+        };
+        Ok(transaction_view(recorded, self))
     }
 
     /// Returns a page of ids, in the order of recording.
@@ -169,5 +166,29 @@ impl Service {
             .filter(|_| full)
             .map(|entry| entry.state_ref.clone());
         Ok(ConsumedPage { entries, next })
+    }
+}
+
+impl TransactionReader for Service {
+    fn title(&self, party: &Party) -> String {
+        self.network.title(party)
+    }
+
+    fn party(&self, key: &PublicKey) -> Option<String> {
+        let names = KeyNames {
+            me: self.info.party.id(),
+            network: &self.network,
+            reads: &self.store,
+        };
+        names.party(key).map(ToString::to_string)
+    }
+
+    fn state(&self, state: &TransactionState) -> Option<StateFacts> {
+        self.describe(state)
+    }
+
+    fn command(&self, command: &Command, transaction: &SignedTransaction) -> Option<CommandFacts> {
+        let attachments = transaction.wire().attachments();
+        self.contracts.describe_command(command, attachments)
     }
 }

@@ -84,7 +84,7 @@ pub use start_request::StartRequest;
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};
 pub use tokens::{ApiToken, Tokens};
-pub use transaction_view::transaction_view;
+pub use transaction_view::{RecordedTransaction, TransactionReader, transaction_view};
 pub use vault_changes::{SeenChange, VaultChanges};
 
 /// Every code of the server itself; those that it answers with are [`api::ERRORS`].

@@ -108,13 +108,23 @@ fn what_commands_print_and_their_exit_codes() {
         (
             &format!("tx show --node % {tx}"),
             0,
-            &["12,345 GBP of O=Bank A", "signatures   O=Bank A"],
-            &[],
+            &[
+                "recorded     20",
+                "12,345 GBP of O=Bank A",
+                "owned by O=Bank A",
+                "commands     tally.cash issue, quantity 12345, token GBP of O=Bank A",
+                "signatures   O=Bank A",
+            ],
+            &["ed25519:"],
         ),
         (
             &format!("tx show --node % {tx} --json"),
             0,
-            &[r#""quantity":12345"#],
+            &[
+                r#""quantity":"12345""#,
+                r#""name":"issue""#,
+                r#""recorded_at_ms":"#,
+            ],
             &[],
         ),
         (

@@ -74,7 +74,8 @@ async fn hidden_cash_survives_kills_and_names_nobody_to_third_parties() {
     let mut seen = Vec::new();
     for bank in &banks[1..] {
         let view = bank.transaction(id).await.expect("recorded");
-        let parties = view.outputs.iter().map(|output| output.owner_party.clone());
+        let owners = view.outputs.iter().map(|output| output.owner.clone());
+        let parties = owners.map(|owner| owner.expect("cash has an owner").party);
         seen.push(parties.collect::<Vec<_>>());
     }
     let [b, c] = [1, 2].map(|place| Some(names[place].clone()));
