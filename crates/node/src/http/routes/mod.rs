@@ -11,6 +11,7 @@ mod handler;
 mod hospital;
 mod ledger;
 mod login;
+mod own_flows;
 pub(crate) mod parameters;
 mod reads;
 mod receive;
