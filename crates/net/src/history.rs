@@ -3,8 +3,15 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// Number of events kept of one peer. Older ones are dropped.
+/// Number of events kept of one peer.
 pub const HISTORY_MAX: usize = 64;
+
+/// Number of kinds of events.
+const KINDS: usize = 4;
+
+/// Number of events kept of one kind of one peer. Older ones of the kind are dropped. A peer decides how often it connects, so
+/// events of one kind must not displace those of another: reconnects would otherwise hide that it was cut off.
+const KIND_MAX: usize = HISTORY_MAX / KINDS;
 
 /// The kind of an event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +93,11 @@ impl History {
             last.count += 1;
             return;
         }
-        if self.0.len() >= HISTORY_MAX {
-            self.0.pop_front();
+        let is_same = |kept: &PeerEvent| kept.kind == event.kind;
+        if self.0.iter().filter(|kept| is_same(kept)).count() >= KIND_MAX
+            && let Some(oldest) = self.0.iter().position(is_same)
+        {
+            self.0.remove(oldest);
         }
         self.0.push_back(event);
         assert!(
@@ -105,7 +115,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::ConnectionEvent::{Connected, Disconnected, NotReached};
+    use super::ConnectionEvent::{Connected, CutOff, Disconnected, NotReached};
     use super::*;
 
     #[test]
@@ -140,14 +150,29 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_events_are_dropped() {
+    fn frequent_events_displace_only_their_own_kind() {
         let mut history = History::default();
-        for at in 0..1_000 {
+        history.note(PeerEvent::new(NotReached, 0));
+        history.note(PeerEvent::new(CutOff, 1));
+        for at in 2..1_000 {
             let kind = if at % 2 == 0 { Connected } else { Disconnected };
             history.note(PeerEvent::new(kind, at));
         }
         let events = history.events();
+        let times: Vec<u64> = events.iter().map(|event| event.at_ms).collect();
+        let expected: Vec<u64> = (0..2).chain(968..1_000).collect();
+        assert_eq!(
+            times, expected,
+            "both rare events, and 16 of each frequent kind"
+        );
+        for at in 1_000..2_000 {
+            let kinds = [Connected, Disconnected, NotReached, CutOff];
+            let code = if at % 3 == 0 { "net.lost" } else { "net.idle" };
+            let event = PeerEvent::new(kinds[at as usize % KINDS], at);
+            history.note(event.because(code, String::new()));
+        }
+        let events = history.events();
         assert_eq!(events.len(), HISTORY_MAX);
-        assert_eq!((events[0].at_ms, events[HISTORY_MAX - 1].at_ms), (936, 999));
+        assert!(events.is_sorted_by_key(|event| event.at_ms));
     }
 }

@@ -306,7 +306,7 @@ pub const PEER_HISTORY: Call<PeerHistory> = Call::new(Operation {
     id: "peerHistory",
     tag: "node",
     permission: Permission::Whole("node.read"),
-    summary: "The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer. Of two nodes one connects to the other, and only that one knows of failed attempts.",
+    summary: "The last events of the connections with the peers since the node's start, newest first. The node keeps the last 16 of each kind and peer. Of two nodes one connects to the other, and only that one knows of failed attempts.",
     query: &[
         parameter(
             "peer",
