@@ -39,9 +39,11 @@ pub(crate) async fn accept(
         .map_err(|error| Refusal::of_handshake(&error, None))?;
     let mut stream = TlsStream::from(stream);
     let hello = receive(&mut stream).await?;
-    check_name(&stream, &hello.party)?;
+    if !shows_certificate_of(&stream, &hello.party) {
+        return Err(Refusal::WrongName(shared.name_of(&hello.party)));
+    }
     if hello.party >= shared.me {
-        return Err(Refusal::WrongDirection(hello.party));
+        return Err(Refusal::WrongDirection(shared.name_of(&hello.party)));
     }
     let peer = shared
         .peer(&hello.party)
@@ -63,12 +65,12 @@ pub(crate) async fn connect(
     let connector = TlsConnector::from(Arc::clone(&shared.tls.client));
     // The name is checked here: it is the one that was connected to.
     let stream = connector.connect(name, socket).await;
-    let stream = stream.map_err(|error| Refusal::of_handshake(&error, Some(peer.id)))?;
+    let stream = stream.map_err(|error| Refusal::of_handshake(&error, Some(&peer.name)))?;
     let mut stream = TlsStream::from(stream);
     send(&mut stream, &shared.hello()).await?;
     let hello = receive(&mut stream).await?;
     if hello.party != peer.id {
-        return Err(Refusal::WrongName(hello.party));
+        return Err(Refusal::WrongName(shared.name_of(&hello.party)));
     }
     Ok(meet(Arc::clone(peer), hello, address, stream))
 }
@@ -98,16 +100,12 @@ fn meet(peer: Arc<Peer>, hello: Hello, address: SocketAddr, stream: TlsStream<Tc
     }
 }
 
-fn check_name(stream: &TlsStream<TcpStream>, party: &PartyId) -> Result<(), Refusal> {
+/// Returns whether the other side has shown the certificate of a party.
+fn shows_certificate_of(stream: &TlsStream<TcpStream>, party: &PartyId) -> bool {
     // Without a certificate, no name is shown.
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    if certificates
-        .first()
-        .is_some_and(|own| is_certificate_of(own, party))
-    {
-        return Ok(());
-    }
-    Err(Refusal::WrongName(*party))
+    let own = certificates.first();
+    own.is_some_and(|own| is_certificate_of(own, party))
 }
 
 async fn send(stream: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<(), Refusal> {

@@ -113,7 +113,7 @@ impl Peer {
         *lock(&self.cut_off_until) = Instant::now().checked_add(time);
         let reason = format!("for {} s", time.as_secs_f32().ceil());
         let event = PeerEvent::new(ConnectionEvent::CutOff, clock_ms());
-        self.note(event.because(Refusal::CutOff(self.id, 0).code(), reason));
+        self.note(event.because(Refusal::CutOff(self.name.clone(), 0).code(), reason));
         if let Some(link) = self.link() {
             link.close();
         }
@@ -130,7 +130,7 @@ impl Peer {
     /// Checks that the peer is not cut off. Otherwise returns the refusal with the remaining time.
     pub(crate) fn check_admitted(&self) -> Result<(), Refusal> {
         match self.cut_off_for() {
-            Some(left) => Err(Refusal::CutOff(self.id, left.as_millis())),
+            Some(left) => Err(Refusal::CutOff(self.name.clone(), left.as_millis())),
             None => Ok(()),
         }
     }

@@ -1,4 +1,5 @@
-//! Why connections are refused or end, and the one log line about it.
+//! Why connections are refused or end, and the one log line about it. Texts name parties by their legal names, where this node knows
+//! them.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -22,14 +23,14 @@ pub enum Refusal {
     #[error("no valid certificate of this network: {0}")]
     WrongCertificate(String),
     /// A certificate of this network, but of another party.
-    #[error("the certificate is not that of party {0}")]
-    WrongName(PartyId),
+    #[error("the certificate is not that of {0}")]
+    WrongName(String),
     /// An unknown party.
     #[error("party {0} is not in the network map")]
     UnknownPeer(PartyId),
     /// A party connects that this node has to dial: the party with the smaller id always dials.
-    #[error("party {0} has the greater id and should wait to be connected to")]
-    WrongDirection(PartyId),
+    #[error("{0} has the greater id and should wait to be connected to")]
+    WrongDirection(String),
     /// A bad hello.
     #[error(transparent)]
     Hello(#[from] HelloError),
@@ -66,8 +67,8 @@ pub enum Refusal {
     #[error("the peer connected again")]
     Replaced,
     /// The peer is cut off.
-    #[error("party {0} is cut off for {1} ms more")]
-    CutOff(PartyId, u128),
+    #[error("{0} is cut off for {1} ms more")]
+    CutOff(String, u128),
     /// This node stops, or no longer knows the peer.
     #[error("this node has ended the connection")]
     Stopped,
@@ -102,8 +103,8 @@ impl Coded for Refusal {
 }
 
 impl Refusal {
-    /// Classifies the error of a TLS handshake; `expected` is the party that was dialled.
-    pub(crate) fn of_handshake(error: &io::Error, expected: Option<PartyId>) -> Self {
+    /// Classifies the error of a TLS handshake; `expected` is the name of the party that was dialled.
+    pub(crate) fn of_handshake(error: &io::Error, expected: Option<&str>) -> Self {
         let tls = error
             .get_ref()
             .and_then(|inner| inner.downcast_ref::<rustls::Error>());
@@ -120,11 +121,11 @@ impl Refusal {
         }
     }
 
-    fn of_certificate(why: &CertificateError, expected: Option<PartyId>) -> Self {
+    fn of_certificate(why: &CertificateError, expected: Option<&str>) -> Self {
         let text = match why {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 match expected {
-                    Some(party) => return Self::WrongName(party),
+                    Some(party) => return Self::WrongName(party.to_owned()),
                     None => "it is another party's".to_owned(),
                 }
             }

@@ -58,6 +58,12 @@ impl TransportState {
         self.peers().get(id).cloned()
     }
 
+    /// Returns the legal name of a party of the network map, and the id of any other party.
+    pub(crate) fn name_of(&self, id: &PartyId) -> String {
+        self.peer(id)
+            .map_or_else(|| format!("party {id}"), |peer| peer.name.clone())
+    }
+
     /// Returns this node's hello.
     pub(crate) fn hello(&self) -> Hello {
         Hello {
