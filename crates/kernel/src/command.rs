@@ -23,6 +23,7 @@ use vault::CoinRow;
 use crate::event::{Found, Start, Token, Wait};
 use crate::files::FileFailure;
 use crate::flows::filter::FlowFilter;
+use crate::flows::history::look_up::FoundEnd;
 use crate::flows::orders::Order;
 use crate::flows::waits::EffectId;
 use crate::intake::fault::Fault;
@@ -30,6 +31,7 @@ use crate::intake::goal::Goal;
 use crate::intake::item_id::ItemId;
 use crate::integrity::IntegrityOrder;
 use crate::message::{Answer, Standing};
+use crate::rows::Outcome;
 use crate::schedule::table::Due;
 
 /// A change that one part requests of another, or an answer to such a request.
@@ -154,6 +156,14 @@ pub(crate) enum FlowsCommand {
         wait: Wait,
         token: Token,
     },
+    /// Answers a client about a flow that the history tells.
+    Recall {
+        outcome: Box<Outcome>,
+        wait: Wait,
+        token: Token,
+    },
+    /// Takes the oldest rows of the history.
+    HistoryLookedUp { found: Vec<FoundEnd> },
     /// Removes the wait of a client that has left.
     Detach { token: Token },
     /// Cancels a flow for a client.
@@ -193,7 +203,10 @@ pub(crate) enum FlowsCommand {
     /// Answers the clients of a flow that has ended and that the other parts have forgotten.
     Ended {
         flow: FlowId,
-        start: Box<StartRecord>,
+        /// `None` if its journal could not be read.
+        start: Option<Box<StartRecord>>,
+        /// The other parties of its sessions.
+        peers: BTreeSet<PartyId>,
         outcome: Result<Vec<u8>, FlowError>,
     },
     /// Answers an effect with locked states. The second list are those that it has locked itself.

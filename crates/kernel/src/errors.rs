@@ -124,8 +124,8 @@ errors! {
 /// Codes that belong to the API, whose pages the crate `api` holds.
 pub(crate) const UNKNOWN_FLOW_ID: ErrorInfo = ErrorInfo {
     code: "node.unknown_flow",
-    cause: "No flow with this id is live, and none that ended lately has it.",
-    action: "Check the id. Give starts a client id: then their outcome is kept until you delete it.",
+    cause: "No flow with this id is live, and neither the flows that ended lately nor the flow history have it.",
+    action: "Check the id. The history keeps flows for flows.history_days, and the outcome of a start with a client id is kept until you delete it",
 };
 pub(crate) const UNKNOWN_CLIENT_ID: ErrorInfo = ErrorInfo {
     code: "node.unknown_client_id",

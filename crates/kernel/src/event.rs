@@ -22,6 +22,7 @@ use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 use crate::consents::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::flows::filter::{FlowFilter, Standing};
+use crate::flows::history::look_up::{FoundEnd, HistoryLookUp};
 use crate::flows::orders::{Order, Ordered};
 use crate::folder::AuditMark;
 use crate::integrity::{IntegrityOrder, IntegrityReport};
@@ -213,6 +214,21 @@ pub enum Event {
         effect: u32,
         /// The result.
         found: Found,
+    },
+    /// A client asks for the outcome of a flow that the history tells, see [`crate::ended_flow`]. It is answered as for
+    /// [`Event::Attach`].
+    Recall {
+        /// The flow's outcome.
+        outcome: Box<Outcome>,
+        /// The event to wait for.
+        wait: Wait,
+        /// The token of the reply.
+        token: Token,
+    },
+    /// The answer to an [`Action::LookUpHistory`].
+    HistoryLookedUp {
+        /// The oldest rows of the history. The kernel stops if they could not be read.
+        found: Result<Vec<FoundEnd>, StoreFailure>,
     },
     /// The answer to an [`Action::CheckUniqueness`].
     UniquenessChecked {
@@ -494,6 +510,9 @@ pub enum Action {
         /// The question.
         what: LookUp,
     },
+    /// Asks the store for the oldest rows of the flow history. The answer is an [`Event::HistoryLookedUp`]; see
+    /// [`crate::look_up_history`].
+    LookUpHistory(HistoryLookUp),
     /// Asks the store which states of a notary's batch are consumed. It waits for no commit, and no round waits for it. The answer
     /// is an [`Event::UniquenessChecked`]; see [`crate::check_uniqueness`].
     CheckUniqueness(UniquenessCheck),

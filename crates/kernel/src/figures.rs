@@ -76,6 +76,8 @@ pub struct Figures {
     pub flows_bytes: u64,
     /// Gauge: starts that wait for a place.
     pub flows_queued: u64,
+    /// Ended flows that the history keeps.
+    pub flows_in_history: u64,
     /// Batches handed to the store.
     pub commits: u64,
     /// Rows in these batches.

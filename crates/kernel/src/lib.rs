@@ -60,6 +60,17 @@ pub use event::{
 pub use figures::{CACHES, CacheFigures, Figures};
 pub use flows::admission::{FLOW_BYTES, StartCapacity, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use flows::filter::{FlowFilter, Standing, standing, user_of};
+pub use flows::history::look_up::{
+    FoundEnd, HISTORY_LOOKED_UP_MAX, HistoryLookUp, look_up_history,
+};
+pub use flows::history::page::{
+    HISTORY_SCANNED_MAX, HistoryFilter, HistoryPage, HistoryPlace, HistoryStatus,
+    ParseHistoryPlaceError, ended_flow, history_page,
+};
+pub use flows::history::prune::HISTORY_AGE_CHECK_MS;
+pub use flows::history::row::{
+    HISTORY_PEERS_MAX, HISTORY_RESULT_BYTES_MAX, HistoryEnd, HistoryKind, HistoryRow, HistoryStart,
+};
 pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 pub use identity::Identity;
 pub use kernel::Kernel;
@@ -68,7 +79,7 @@ pub use ledger_book::{LedgerRows, decode_row, ledger_page};
 pub use notarisation::requests::check_uniqueness;
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
 pub use open_error::OpenError;
-pub use options::KernelOptions;
+pub use options::{HistoryOptions, KernelOptions};
 pub use peers::budget::{
     BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,
 };

@@ -10,6 +10,26 @@ use vault::SelectionOptions;
 
 use crate::consents::ConsentOptions;
 
+/// The retention of ended flows. Nothing is kept if one of the limits is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryOptions {
+    /// Maximum number of flows of each kind: failed ones and successful ones that were started here, and failed ones that counterparties
+    /// started.
+    pub flows_max: u64,
+    /// Maximum time since the end of a flow, in milliseconds.
+    pub age_ms_max: u64,
+}
+
+impl Default for HistoryOptions {
+    fn default() -> Self {
+        Self {
+            flows_max: 1_000_000,
+            // 30 days.
+            age_ms_max: 30 * 24 * 60 * 60 * 1_000,
+        }
+    }
+}
+
 /// See the fields. Bytes are bytes, times are milliseconds.
 #[derive(Clone, Debug)]
 pub struct KernelOptions {
@@ -54,6 +74,8 @@ pub struct KernelOptions {
     pub back_chain_bytes_max: u64,
     /// Size of the cache of outcomes of ended flows, in bytes.
     pub outcomes_bytes: usize,
+    /// Retention of ended flows.
+    pub history: HistoryOptions,
     /// Size of the cache of transactions that only this node has, in bytes.
     pub unshared_bytes: usize,
     /// Size of the cache of the transactions that were sent to each peer along with a delivery, in bytes.
@@ -97,6 +119,7 @@ impl Default for KernelOptions {
             known_signatures_bytes: 2 << 20,
             back_chain_bytes_max: 4 << 30,
             outcomes_bytes: 4 << 20,
+            history: HistoryOptions::default(),
             unshared_bytes: 4 << 20,
             sent_along_bytes: 1 << 20,
             keys_bytes: 3_584 << 10,

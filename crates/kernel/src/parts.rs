@@ -8,6 +8,7 @@ use crate::files::table::FileBook;
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::flows::copied::CopiedFlows;
+use crate::flows::history::part::History;
 use crate::folder::FolderRecord;
 use crate::integrity::consumed::ConsumedIndex;
 use crate::integrity::equivocations::Equivocations;
@@ -47,6 +48,7 @@ writers![
     Equivocations,
     FileBook,
     FolderRecord,
+    History,
     Integrity,
     KeyBook,
     Links,

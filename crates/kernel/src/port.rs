@@ -49,11 +49,13 @@ pub enum Table {
     Equivocations = 17,
     /// `key 32` -> the value of the key's first claim, by any flow. Kept as long as the ledger.
     Claims = 18,
+    /// `kind u8 | number u64 BE` -> [`crate::HistoryRow`]: a flow that has ended. `128 | flow id 16` -> the key of the flow's row.
+    FlowHistory = 19,
 }
 
 impl Table {
     /// Every table, in the order of its number.
-    pub const ALL: [Table; 19] = [
+    pub const ALL: [Table; 20] = [
         Table::Meta,
         Table::Ledger,
         Table::TxIndex,
@@ -73,6 +75,7 @@ impl Table {
         Table::Consumed,
         Table::Equivocations,
         Table::Claims,
+        Table::FlowHistory,
     ];
 
     /// Returns the table's name on disk.
@@ -97,6 +100,7 @@ impl Table {
             Table::Consumed => "consumed",
             Table::Equivocations => "equivocations",
             Table::Claims => "claims",
+            Table::FlowHistory => "flow_history",
         }
     }
 }
@@ -132,7 +136,8 @@ impl TableSet for Table {
             | Table::FileRefs
             | Table::Consumed
             | Table::Equivocations
-            | Table::Claims => Habit::Keyed,
+            | Table::Claims
+            | Table::FlowHistory => Habit::Keyed,
         }
     }
 }

@@ -6,6 +6,8 @@ use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Ti
 
 /// Key of the row with this node's epoch: a random number that names this store to its peers.
 pub const META_EPOCH: &[u8] = b"epoch";
+/// Key of the row with the numbers of the rows in [`Table::FlowHistory`](crate::port::Table::FlowHistory).
+pub const META_FLOW_HISTORY: &[u8] = b"flow_history";
 /// Prefix of rows `quarantine/` + state ref: unconsumed states of the vault that their notary reports as consumed elsewhere.
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Key of the row with the latest time at which this notary judged the window of a transaction that it accepted.

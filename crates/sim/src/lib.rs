@@ -21,6 +21,7 @@ mod file_audit;
 mod files;
 mod final_audit;
 mod flow_registry;
+mod history_audit;
 mod links;
 mod membership;
 mod node;

@@ -180,5 +180,6 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options.requests.in_flight_max = chance.one_of(&[1, 5, 4_096]);
     options.requests.resend = soon;
     options.peer_check_rate = chance.one_of(&[0, 1, 10]);
+    options.history.flows_max = chance.one_of(&[1, 5, 1_000_000]);
     options
 }

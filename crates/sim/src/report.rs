@@ -47,6 +47,8 @@ pub struct Tally {
     pub slowed: u64,
     /// Times that a node cut off the sender of garbage.
     pub cut_offs: u64,
+    /// Rows that were deleted from the flow history.
+    pub pruned: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
 }
@@ -73,6 +75,7 @@ impl std::ops::AddAssign for Tally {
         self.garbage += other.garbage;
         self.slowed += other.slowed;
         self.cut_offs += other.cut_offs;
+        self.pruned += other.pruned;
         self.simulated_ms += other.simulated_ms;
     }
 }

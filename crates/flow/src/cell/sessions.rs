@@ -1,5 +1,6 @@
 //! Sessions of a flow: opening, sending, receiving and ending.
 
+use std::collections::BTreeSet;
 use std::task::Poll;
 
 use ledger::{PartyId, Rejection};
@@ -279,6 +280,11 @@ impl Cell {
             .values()
             .filter(|state| !state.closed)
             .map(|state| state.peer)
+    }
+
+    /// Returns the other parties of all sessions, ended or not.
+    pub(crate) fn all_peers(&self) -> BTreeSet<PartyId> {
+        self.sessions.values().map(|state| state.peer).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Actions: the engine's instructions to its node.
 
+use std::collections::BTreeSet;
+
 use ledger::PartyId;
 use primitives::Timestamp;
 
@@ -51,8 +53,10 @@ pub enum EngineAction {
     Ended {
         /// The flow.
         flow: FlowId,
-        /// The start record of the flow.
-        start: Box<StartRecord>,
+        /// The start record of the flow. `None` if its journal cannot be read; such a flow was killed.
+        start: Option<Box<StartRecord>>,
+        /// The other parties of all its sessions, in order of their ids.
+        peers: BTreeSet<PartyId>,
         /// Its output, encoded, or its failure.
         outcome: Result<Vec<u8>, FlowError>,
     },

@@ -125,11 +125,12 @@ impl FlowEngine {
             ..
         } = *running;
         self.shares.release(&flow);
-        {
+        let peers = {
             let mut cell = shared.cell();
             cell.end(outcome.as_ref().err().map(FlowError::for_counterparty));
             drain(flow, &mut cell, out);
-        }
+            cell.all_peers()
+        };
         // Values held by a flow may panic when they are dropped; the outcome stands.
         let _ = catch_unwind(AssertUnwindSafe(move || drop(future)));
         if chart.is_some() {
@@ -140,7 +141,8 @@ impl FlowEngine {
         }
         out.push(EngineAction::Ended {
             flow,
-            start: Box::new(start),
+            start: Some(Box::new(start)),
+            peers,
             outcome,
         });
     }

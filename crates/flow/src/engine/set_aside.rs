@@ -110,7 +110,7 @@ impl FlowEngine {
             },
             _ => return,
         };
-        for session in sessions {
+        for session in &sessions {
             let body = SessionBody::End {
                 index: u32::MAX,
                 error: Some(error.for_counterparty()),
@@ -130,13 +130,12 @@ impl FlowEngine {
             out.push(EngineAction::Chart { flow, row: None });
         }
         out.push(EngineAction::Forget { flow, steps: rows });
-        if let Some(start) = start {
-            out.push(EngineAction::Ended {
-                flow,
-                start: Box::new(start),
-                outcome: Err(error),
-            });
-        }
+        out.push(EngineAction::Ended {
+            flow,
+            start: start.map(Box::new),
+            peers: sessions.iter().map(|session| session.peer).collect(),
+            outcome: Err(error),
+        });
     }
 }
 

@@ -53,6 +53,11 @@ impl Flows {
         self.runner.end_idle(context);
     }
 
+    /// Asks for the oldest rows of the history, if some have to be deleted.
+    pub(crate) fn tend_history(&mut self, trusts_wall: bool, context: &mut Context) {
+        self.history.tend(trusts_wall, context);
+    }
+
     /// Ends a round: each flow that has changed writes one journal row.
     pub(crate) fn end_of_round(&mut self, context: &mut Context) {
         self.runner.end_of_round(context);
@@ -138,7 +143,6 @@ impl Flows {
             rows.delete(Table::Journal, journal_key(&flow, step));
         }
         self.copied.forget(&flow, &mut context.round.batch);
-        self.on_forgotten(flow, context);
     }
 
     /// Notes the progress of a flow, for its clients.
@@ -330,6 +334,7 @@ impl Flows {
         figures.flows_retrying = self.hospital.retrying() as u64;
         figures.flows_paused = self.hospital.paused() as u64;
         figures.flows_shelved = self.waking.len() as u64;
+        figures.flows_in_history = self.history.len();
         figures.held = self.gate.held();
     }
 

@@ -47,12 +47,14 @@ impl Flows {
             EngineAction::Ended {
                 flow,
                 start,
+                peers,
                 outcome,
             } => {
                 context.command(Command::ForgetFlow { flow });
                 context.command(FlowsCommand::Ended {
                     flow,
                     start,
+                    peers,
                     outcome,
                 });
             }

@@ -8,6 +8,7 @@ pub(crate) mod clients;
 pub(crate) mod copied;
 mod effects;
 pub(crate) mod filter;
+pub(crate) mod history;
 pub(crate) mod hospital;
 mod loading;
 pub(crate) mod look_ups;
@@ -35,6 +36,7 @@ use primitives::{Moment, Monotonic};
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::flows::copied::CopiedFlows;
+use crate::flows::history::part::History;
 use crate::flows::hospital::Hospital;
 use crate::flows::look_ups::LookUps;
 use crate::flows::runner::Runner;
@@ -56,6 +58,7 @@ pub(crate) struct Flows {
     waits: Waits,
     look_ups: LookUps,
     hospital: Hospital,
+    history: History,
     waking: Waking,
     /// Holds flows back after the node has started, until peers have vouched for its data.
     gate: StartGate,
@@ -67,13 +70,14 @@ impl Part for Flows {
     }
 
     fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let parts: [&dyn Part; 6] = [
+        let parts: [&dyn Part; 7] = [
             &self.runner,
             &self.clients,
             &self.starts,
             &self.claims,
             &self.waits,
             &self.hospital,
+            &self.history,
         ];
         let times = parts.into_iter().filter_map(|part| part.next_time(now));
         times.min()
@@ -86,13 +90,14 @@ impl Part for Flows {
 
 impl Flows {
     fn parts_mut(&mut self) -> impl Iterator<Item = &mut dyn Part> {
-        let parts: [&mut dyn Part; 6] = [
+        let parts: [&mut dyn Part; 7] = [
             &mut self.runner,
             &mut self.clients,
             &mut self.starts,
             &mut self.claims,
             &mut self.waits,
             &mut self.hospital,
+            &mut self.history,
         ];
         parts.into_iter()
     }
@@ -101,6 +106,7 @@ impl Flows {
     pub(crate) fn new(
         runner: Runner,
         gate: StartGate,
+        history: History,
         is_older_copy: bool,
         options: &KernelOptions,
         now: Moment,
@@ -117,6 +123,7 @@ impl Flows {
             waits: Waits::new(now),
             look_ups: LookUps::default(),
             hospital: Hospital::default(),
+            history,
             waking: Waking::new(options.journals_bytes_max, options.hold_flows),
             gate,
         }

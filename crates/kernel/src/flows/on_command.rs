@@ -23,6 +23,15 @@ impl Flows {
             FlowsCommand::Attach { flow, wait, token } => {
                 self.on_attach(flow, wait, token, views.deliveries, context);
             }
+            FlowsCommand::Recall {
+                outcome,
+                wait,
+                token,
+            } => self.answer_ended(*outcome, wait, token, views.deliveries, context),
+            FlowsCommand::HistoryLookedUp { found } => {
+                self.history
+                    .on_looked_up(&found, views.trusts_wall, context);
+            }
             FlowsCommand::Detach { token } => self.detach(token),
             FlowsCommand::Cancel { flow, token } => {
                 self.on_cancel(flow, token, context, views.reads)?;
@@ -62,8 +71,12 @@ impl Flows {
             FlowsCommand::Ended {
                 flow,
                 start,
+                peers,
                 outcome,
-            } => self.on_ended(flow, &start, outcome, views.deliveries, context),
+            } => {
+                let start = start.as_deref();
+                self.on_ended(flow, start, peers, outcome, views.deliveries, context);
+            }
             FlowsCommand::Locked {
                 effect,
                 states,

@@ -6,7 +6,7 @@ use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, StartRecord};
 use ledger::{PartyId, TxId};
 use primitives::Encode;
 
-use crate::command::{Command, ScheduleCommand};
+use crate::command::ScheduleCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Reply, Token, Wait};
@@ -14,6 +14,7 @@ use crate::flows::Flows;
 use crate::flows::caller::{Caller, client_of};
 use crate::flows::clients::Clients;
 use crate::flows::filter::Standing;
+use crate::flows::history::part::{EndedFlow, start_of, start_of_queued};
 use crate::peers::refusals::DeliveryRefusal;
 use crate::peers::unanswered::{Standing as Delivery, Unanswered};
 use crate::port::{Reads, StoreFailure, Table};
@@ -24,16 +25,34 @@ impl Flows {
     pub(super) fn on_ended(
         &mut self,
         flow: FlowId,
-        start: &StartRecord,
+        start: Option<&StartRecord>,
+        peers: BTreeSet<PartyId>,
         result: Result<Vec<u8>, FlowError>,
         deliveries: &Unanswered,
         context: &mut Context,
     ) {
-        count_end(start, result.is_ok(), context);
         self.hospital.dismiss(&flow);
         self.waking.ended(&flow);
         self.stop_waiting(flow);
         let live = self.clients.remove(&flow);
+        let ended = EndedFlow {
+            flow,
+            start: start.map(start_of),
+            peers,
+            result: result.as_deref().map_err(FlowError::to_rejection),
+            transactions: &live.transactions,
+        };
+        self.history.note(ended, context);
+        let Some(start) = start else {
+            // An outcome names the flow, and its name is in the journal that could not be read.
+            if let Err(error) = &result {
+                for (token, _) in &live.waits {
+                    context.reply(*token, Reply::Rejected(error.to_rejection()));
+                }
+            }
+            return;
+        };
+        count_end(start, result.is_ok(), context);
         if let Some(place) = live.place {
             self.starts.admission.learn(&start.flow, place);
             self.starts.free_place(place, context.now.monotonic);
@@ -158,6 +177,14 @@ impl Flows {
             context.command(ScheduleCommand::End { due });
         }
         let rejection = errors::start_cancelled(&flow);
+        let ended = EndedFlow {
+            flow,
+            start: Some(start_of_queued(&queued.start)),
+            peers: BTreeSet::new(),
+            result: Err(rejection.clone()),
+            transactions: &[],
+        };
+        self.history.note(ended, context);
         for (waits, _) in queued.waits {
             context.reply(waits, Reply::Rejected(rejection.clone()));
         }
@@ -167,26 +194,6 @@ impl Flows {
             "the cancelled start {flow} is still queued"
         );
         true
-    }
-
-    /// Handles the deletion of a journal. The flow has ended, even if its start cannot be read.
-    pub(super) fn on_forgotten(&mut self, flow: FlowId, context: &mut Context) {
-        let parked = self
-            .clients
-            .live(&flow)
-            .is_some_and(|live| live.parked.is_some());
-        self.hospital.dismiss(&flow);
-        self.waking.ended(&flow);
-        if parked {
-            context.command(Command::ForgetFlow { flow });
-            if self
-                .clients
-                .live(&flow)
-                .is_some_and(|live| live.client.is_none())
-            {
-                self.clients.remove(&flow);
-            }
-        }
     }
 
     /// Frees the client id of a flow that has ended.

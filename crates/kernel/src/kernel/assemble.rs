@@ -11,6 +11,7 @@ use crate::consents::Consents;
 use crate::context::Context;
 use crate::files::Files;
 use crate::flows::Flows;
+use crate::flows::history::part::History;
 use crate::flows::runner::Runner;
 use crate::flows::start_gate::StartGate;
 use crate::folder::FolderRecord;
@@ -37,6 +38,7 @@ pub(super) struct OpenedParts {
     pub(super) notarisation: Option<Notarisation>,
     pub(super) integrity: Integrity,
     pub(super) contradictions: Contradictions,
+    pub(super) history: History,
     /// The wall clock was in doubt before the start.
     pub(super) clock_in_doubt: bool,
 }
@@ -53,6 +55,7 @@ impl Kernel {
             notarisation,
             integrity,
             contradictions,
+            history,
             clock_in_doubt,
         } = opened;
         let witnesses = integrity
@@ -88,6 +91,7 @@ impl Kernel {
             flows: Flows::new(
                 Runner::new(engine, now),
                 gate,
+                history,
                 integrity.is_rolled_back(),
                 options,
                 now,

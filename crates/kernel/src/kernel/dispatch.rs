@@ -122,6 +122,22 @@ impl Kernel {
                 let effect = (flow, effect);
                 self.carry(FlowsCommand::LookedUp { effect, found }, reads)?;
             }
+            Event::Recall {
+                outcome,
+                wait,
+                token,
+            } => {
+                let recall = FlowsCommand::Recall {
+                    outcome,
+                    wait,
+                    token,
+                };
+                self.carry(recall, reads)?;
+            }
+            Event::HistoryLookedUp { found } => {
+                let found = found?;
+                self.carry(FlowsCommand::HistoryLookedUp { found }, reads)?;
+            }
             Event::UniquenessChecked { number, answer } => {
                 let answer = answer?;
                 let command = NotaryCommand::UniquenessChecked { number, answer };

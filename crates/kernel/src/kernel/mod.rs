@@ -135,6 +135,9 @@ impl Kernel {
         self.pump(reads)?;
         self.links.send_answers(&mut self.context);
         self.intake.ask_for_files(&mut self.context);
+        // After everything that may end a flow.
+        let trusts_wall = self.clock.is_trusted();
+        self.flows.tend_history(trusts_wall, &mut self.context);
         self.parts_end_round();
         self.close_round(out);
         Ok(())

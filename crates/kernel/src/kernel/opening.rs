@@ -9,6 +9,7 @@ use crate::back_chains::wipe_staging;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
+use crate::flows::history::part::History;
 use crate::folder::FolderRecord;
 use crate::identity::Identity;
 use crate::integrity::Integrity;
@@ -61,9 +62,11 @@ impl Kernel {
             .is_some_and(|one| one.contradicts_judgements(now.wall));
         let was_in_doubt = reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some();
         let contradictions = Contradictions::open(reads, book.last_seq())?;
+        let history = History::open(options.history, now.monotonic, reads)?;
         let opened = OpenedParts {
             folder,
             contradictions,
+            history,
             book,
             keys,
             links,

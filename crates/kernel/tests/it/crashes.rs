@@ -79,6 +79,8 @@ pub struct Ending {
     pub ledgers: Vec<Vec<TxId>>,
     pub notarised: (usize, usize),
     pub client_rows: Vec<usize>,
+    /// Rows in the history of flows, two for each flow.
+    pub history: Vec<usize>,
 }
 
 fn result(net: &mut Testnet, token: u64, line: &Line) -> Result {
@@ -189,12 +191,17 @@ fn ending(net: &Testnet, results: BTreeMap<&'static str, Result>) -> Ending {
         .nodes
         .iter()
         .map(|node| node.disk.count(Table::ClientIds));
+    let history = net
+        .nodes
+        .iter()
+        .map(|node| node.disk.count(Table::FlowHistory));
     Ending {
         results,
         balances: (0..net.nodes.len()).map(|node| net.balance(node)).collect(),
         ledgers,
         notarised: (rows(Table::NotaryStates), rows(Table::NotaryTxs)),
         client_rows: client_rows.collect(),
+        history: history.collect(),
     }
 }
 
@@ -211,6 +218,7 @@ fn the_script_ends_as_expected() {
     assert_eq!(ending.balances, [0, 130, 20]);
     assert_eq!(ending.notarised, (4, 3));
     assert_eq!(ending.client_rows, [0, 4, 2]);
+    assert_eq!(ending.history, [0, 8, 4]);
     let transactions = |client_id| ending.results[client_id].1.len();
     let counts = ["issue", "both", "pay", "pay on", "ask", "too much"].map(transactions);
     assert_eq!(counts, [1, 2, 1, 1, 0, 0]);

@@ -21,6 +21,7 @@ mod forged;
 mod forged_swaps;
 mod fresh_keys;
 mod garbage;
+mod history;
 mod hospital;
 mod identities;
 mod large;

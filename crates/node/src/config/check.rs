@@ -53,7 +53,7 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { p2p, api, users, limits, attachments, hospital, cache, store, .. } = self;
+        let Self { p2p, api, users, limits, attachments, flows, hospital, cache, store, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
@@ -112,6 +112,8 @@ impl NodeConfig {
             of("attachments.keep_unreferenced_days", attachments.keep_unreferenced_days, 0, DAYS_MAX),
             of("attachments.keep_parts_hours", attachments.keep_parts_hours, 1, 24 * DAYS_MAX),
             of("attachments.keep_uploads_hours", attachments.keep_uploads_hours, 1, 24 * DAYS_MAX),
+            of("flows.history_days", flows.history_days, 0, DAYS_MAX),
+            count("flows.history_flows", flows.history_flows, 0),
             of("hospital.busy_retries", hospital.busy_retries.into(), 0, RETRIES_MAX),
             of("hospital.busy_wait_first_ms", hospital.busy_wait_first_ms, 1, RETRY_WAIT_MS_MAX),
             of("hospital.busy_wait_most_ms", hospital.busy_wait_most_ms, 1, RETRY_WAIT_MS_MAX),
@@ -255,6 +257,10 @@ mod tests {
             (
                 "[users]\nlogin_s = 7200\nlogin_s_max = 3600",
                 "x.toml: users.login_s: 7200 is too large; it is at most users.login_s_max, 3600",
+            ),
+            (
+                "[flows]\nhistory_days = 36501",
+                "x.toml: flows.history_days: 36501 is too large; it is at most 36500",
             ),
             (
                 "[hospital]\nkept_flows = 0",

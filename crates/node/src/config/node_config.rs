@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attachments::AttachmentsSection;
 use super::error::{ConfigError, parse_toml, read_toml};
+use super::flows::FlowsSection;
 use super::hospital::HospitalSection;
 use super::sections::{
     ApiSection, CacheSection, LimitsSection, LogSection, NodeSection, NotarySection, P2pSection,
@@ -38,6 +39,9 @@ pub struct NodeConfig {
     /// Files that transactions refer to.
     #[serde(default)]
     pub attachments: AttachmentsSection,
+    /// Flows that have ended.
+    #[serde(default)]
+    pub flows: FlowsSection,
     /// Failures of flows.
     #[serde(default)]
     pub hospital: HospitalSection,

@@ -97,6 +97,8 @@ pub const FIELDS: &[Field] = fields! {
     "attachments.keep_parts_hours" ["hours"] "Time that the received part of a file is kept, so that its fetch can continue.";
     "attachments.keep_uploads_hours" ["hours"] "Time after the last received bytes for which an incomplete upload of a user is kept.";
     "attachments.trust_peers" [""] "Legal names of nodes whose files are trusted on arrival; at most 1000. Files of other nodes are not trusted until an operator trusts them.";
+    "flows.history_days" ["days"] "Time for which the history of flows keeps a flow that has ended. 0 keeps none. While the wall clock is in doubt, no flow is deleted for its age.";
+    "flows.history_flows" [""] "Maximum ended flows that the history keeps, for each of three kinds: failed flows and successful ones that were started here, and failed ones that counterparties started. The oldest are deleted. 0 keeps none.";
     "hospital.busy_retries" [""] "Maximum consecutive retries of a flow that got `notary.busy` or `vault.selection_busy`. Then it is parked. 0 parks it at once." => "flow.parked";
     "hospital.busy_wait_first_ms" ["milliseconds"] "Back-off before the first retry. It doubles with each further one.";
     "hospital.busy_wait_most_ms" ["milliseconds"] "Maximum back-off between retries.";

@@ -19,6 +19,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
         (&metrics.flows_retrying, figures.flows_retrying),
         (&metrics.flows_paused, figures.flows_paused),
         (&metrics.flows_shelved, figures.flows_shelved),
+        (&metrics.flows_in_history, figures.flows_in_history),
         (&metrics.transactions_arriving, figures.intake_items),
         (&metrics.deliveries_pending, figures.deliveries_pending),
         (&metrics.deliveries_waiting, figures.deliveries_waiting),

@@ -19,6 +19,7 @@ mod equivocations;
 mod figures;
 mod flow_starts;
 mod gate;
+mod history_look_ups;
 mod hospital;
 mod key_names;
 mod ledger_core;

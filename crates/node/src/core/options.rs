@@ -57,6 +57,7 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     options.kept_flows_max = config.hospital.kept_flows;
     options.flow.kept_responders_max = config.hospital.kept_responders;
     options.flow.retries = config.hospital.retries();
+    options.history = config.flows.into();
     options.hold_flows = config.hospital.hold_flows;
     options.meet_peers_ms = config.hospital.meet_peers_s * 1_000;
     options.hold_unmet = config.hospital.hold_unmet;

@@ -50,6 +50,7 @@ fn perform_all(shared: &NodeState, actions: Vec<Action>) {
             } => views.push((seq, id, at, changes)),
             Action::Quarantined(state) => quarantined.push(state),
             Action::Refill(request) => shared.view.refill(request),
+            Action::LookUpHistory(look_up) => shared.history.ask(look_up),
             Action::CheckUniqueness(check) => shared.uniqueness.ask(check),
             Action::CheckSignatures(batch) => shared.put_off.ask(batch),
             Action::LookUp { flow, effect, what } => look_ups.push((flow, effect, what)),

@@ -64,6 +64,7 @@ impl Node {
         shared.files.close();
         shared.uniqueness.close();
         shared.put_off.close();
+        shared.history.close();
         drop(upkeep);
         running.stop(STOP_PATIENCE, move || drop(transport)).await;
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flow::FlowId;
 use kernel::port::StoreFailure;
-use kernel::{Figures, Kernel, PeerFigures, Priority, SignatureBatch};
+use kernel::{Figures, HistoryLookUp, Kernel, PeerFigures, Priority, SignatureBatch};
 use ledger::{PartyId, Rejection, StateRef};
 use notary::UniquenessCheck;
 
@@ -49,6 +49,8 @@ pub(super) struct NodeState {
     /// The questions of this notary to the store.
     pub(super) uniqueness: Questions<UniquenessCheck>,
     pub(super) put_off: Questions<SignatureBatch>,
+    /// The questions for the oldest rows of the flow history.
+    pub(super) history: Questions<HistoryLookUp>,
     /// File transfers between nodes.
     pub(super) files: Arc<TransferHandle>,
     pub(super) send: SendMessages,

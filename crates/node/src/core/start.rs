@@ -32,7 +32,7 @@ use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
-use super::{node_folder, put_off, uniqueness};
+use super::{history_look_ups, node_folder, put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
@@ -206,6 +206,7 @@ impl Node {
         let users = Arc::new(Users::open(&dir, config.users.into())?);
         let (uniqueness, questions) = Questions::new();
         let (put_off, batches) = Questions::new();
+        let (history, look_ups) = Questions::new();
         let shared = Arc::new(NodeState {
             clock,
             kernel: handle.clone(),
@@ -215,6 +216,7 @@ impl Node {
             view: Arc::clone(&feed),
             uniqueness,
             put_off,
+            history,
             files: Arc::clone(&transfers),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
@@ -295,6 +297,12 @@ impl Node {
         threads.push(thread("idle-checks", move || {
             checker.guard(PANICKED, "signature check", || {
                 put_off::check_when_idle(&waiting, &to_here, &checker);
+            });
+        })?);
+        let (asker, reads) = (handle.clone(), store.clone());
+        threads.push(thread("history", move || {
+            asker.guard(PANICKED, "look-up in the flow history", || {
+                history_look_ups::answer_all(&look_ups, &reads, &asker);
             });
         })?);
         if config.notary.is_some() {

@@ -69,6 +69,7 @@ node_metrics! {
     flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";
     flows_shelved: Gauge = "tally_flows_shelved", "Flows found in the store at the start that are not restored yet.";
     flows_stuck: Gauge = "tally_flows_stuck", "Flows without a step for 60 s that do not merely wait for a point in time; counted every 10 s.";
+    flows_in_history: Gauge = "tally_flows_in_history", "Ended flows that the flow history keeps.";
     flow_retries: Counter = "tally_flow_retries_total", "Retries of flows that were scheduled after a transient failure.";
     flows_started: Counter = "tally_flows_started_total", "Flows started by clients.";
     flows_done: Counter = "tally_flows_done_total" ["side" "initiating"], "Flows ended well.";

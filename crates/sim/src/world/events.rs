@@ -54,6 +54,10 @@ impl World {
             );
             self.auditor
                 .check_files(&self.membership, &self.nodes, &self.files.whole);
+            let limit = self.plan.kernel.history.flows_max;
+            for (node, one) in self.nodes.iter().enumerate() {
+                self.auditor.check_history(node, limit, one.disk.durable());
+            }
             if self.options.rollback && self.auditor.violations.is_empty() {
                 self.roll_back(&tokens);
             }

@@ -2,7 +2,7 @@
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
-use kernel::{Action, Event, Priority, Reply, SignatureBatch};
+use kernel::{Action, Event, HistoryLookUp, Priority, Reply, SignatureBatch};
 use notary::UniquenessCheck;
 use primitives::{Decode, Encode, SignatureChecker};
 
@@ -141,6 +141,7 @@ impl World {
                 .retain(|write| write.table != Table::Claims);
         }
         self.check_windows(node, &pending.batch);
+        self.tally.pruned += self.auditor.on_history(node, &pending.batch);
         let skipped =
             (self.options.bug == Some(Bug::SyncSkipped)).then(|| std::mem::take(&mut pending.then));
         let number = pending.number;
@@ -250,6 +251,7 @@ impl World {
                     .push(Job::LookUp { flow, effect, what });
                 self.start_view(node);
             }
+            Action::LookUpHistory(look_up) => self.look_up_history(node, &look_up),
             Action::CheckUniqueness(check) => self.check_uniqueness(node, check),
             Action::CheckSignatures(batch) => self.check_signatures(node, batch),
             Action::FetchFile { .. }
@@ -306,6 +308,17 @@ impl World {
             self.mail(node, event);
         }
         self.start_view(node);
+    }
+
+    /// A node reads the oldest rows of its flow history. The answer comes after a while.
+    fn look_up_history(&mut self, node: usize, look_up: &HistoryLookUp) {
+        self.note(node, format_args!("reads its history: {look_up:?}"));
+        let one = &self.nodes[node];
+        let (life, found) = (one.life, kernel::look_up_history(look_up, &one.disk));
+        let slow = self.chance.per_mille(100);
+        let takes = self.chance.between(10, if slow { 30_000 } else { 300 });
+        let event = Box::new(Event::HistoryLookedUp { found });
+        self.at(takes, What::Told { node, life, event });
     }
 
     /// A notary's store is asked. It answers after a while, from the rows at the begin or at the end of this time.

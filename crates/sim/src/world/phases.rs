@@ -1,6 +1,7 @@
 //! The phases of a simulation. Cash is issued, the work is done while faults happen, each bank pays everything to the other, and
 //! then all nodes must become idle.
 
+use kernel::Event;
 use kernel::port::Table;
 
 use crate::Bug;
@@ -15,11 +16,10 @@ impl World {
     /// Returns whether no message is in flight and no node has work left.
     pub(crate) fn is_over(&self) -> bool {
         let on_its_way = || {
-            self.queue.values().any(|what| {
-                matches!(
-                    what,
-                    What::Arrival { .. } | What::Client(_) | What::Replay { .. }
-                )
+            self.queue.values().any(|what| match what {
+                What::Arrival { .. } | What::Client(_) | What::Replay { .. } => true,
+                What::Told { event, .. } => matches!(**event, Event::HistoryLookedUp { .. }),
+                _ => false,
             })
         };
         self.phase == Phase::Rest

@@ -64,6 +64,7 @@ fn a_thousand_networks_do_as_predicted() {
     assert!(all.clock_jumps > 500, "{all:?}");
     assert!(all.silences > 100, "{all:?}");
     assert!(all.garbage > 100_000, "{all:?}");
+    assert!(all.pruned > 10_000, "{all:?}");
     assert!(all.slowed > 100 && all.cut_offs > 100, "{all:?}");
     println!("{all:?}");
 }

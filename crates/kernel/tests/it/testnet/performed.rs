@@ -136,6 +136,10 @@ impl Testnet {
                         },
                     );
                 }
+                Action::LookUpHistory(look_up) => {
+                    let found = kernel::look_up_history(&look_up, &self.nodes[node].disk);
+                    self.tell(node, Event::HistoryLookedUp { found });
+                }
                 Action::CheckUniqueness(check) => {
                     let (number, disk) = (check.number, &self.nodes[node].disk);
                     let answer = kernel::check_uniqueness(&check, disk);
