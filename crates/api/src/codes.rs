@@ -146,8 +146,12 @@ codes! {
         "Read the node's log for the cause (often a full disk), remove the cause, and restart the node.";
     /// No such flow.
     UNKNOWN_FLOW = "node.unknown_flow" 404
-        "No flow with this id is live, and none that ended lately has it."
-        "Check the id. Give each start a client id: then its outcome is kept until you delete it.";
+        "No flow with this id is live, and neither the flows that ended lately nor the flow history have it."
+        "Check the id. The history keeps flows for flows.history_days; the outcome of a start with a client id is kept until you delete it.";
+    /// The output of an ended flow is too large for the history.
+    RESULT_NOT_KEPT = "node.result_not_kept" 410
+        "The flow has succeeded. Its output is larger than 4 KiB, and the flow history keeps only the size of such an output."
+        "Read the flow's transactions, which the answer names. For starts whose output you need later, give a client id and repeat the start: its whole outcome is kept.";
     /// The flow's state does not fit the order.
     FLOW_STANDS_OTHERWISE = "node.flow_stands_otherwise" 409
         "The state of the flow does not allow this action: retry needs a parked or retrying flow, pause a running or retrying one, and resume a paused one."

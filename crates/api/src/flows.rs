@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::flow_history::FlowRecord;
+
 /// A failure of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowCause {
@@ -237,6 +239,9 @@ pub struct Outcome {
     /// The node tracks 100,000 unanswered transactions; of further ones it lists none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<String>,
+    /// The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Box<FlowRecord>>,
 }
 
 /// A participant refused to record a transaction. The transaction is final nevertheless.

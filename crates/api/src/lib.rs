@@ -18,6 +18,7 @@ pub mod consents;
 mod deliveries;
 mod error_info;
 pub mod events;
+pub mod flow_history;
 pub mod flows;
 pub mod hospital;
 pub mod integrity;
@@ -49,6 +50,7 @@ pub use consents::{
 };
 pub use deliveries::{DeliveryPage, DeliveryReason, DeliveryStatus, DeliveryView};
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
+pub use flow_history::{EndedFlow, FlowHistory, FlowHistoryQuery, FlowRecord};
 pub use flows::{
     DeliveryRefusal, FlowCause, FlowFailure, FlowList, FlowStatus, FlowSummary, FlowWait, Outcome,
     RawJson, StartFlow, Wait,

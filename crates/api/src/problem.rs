@@ -91,6 +91,7 @@ impl Problem {
             transactions: self.transactions,
             refused: self.refused,
             undelivered: self.undelivered,
+            record: None,
         })
     }
 

@@ -89,6 +89,7 @@ impl StreamAnswer {
                 transactions: self.transactions,
                 refused: self.refused,
                 undelivered: self.undelivered,
+                record: None,
             }),
             _ => Err(self.problem.unwrap_or_else(|| {
                 Box::new(Problem::new(

@@ -6,11 +6,11 @@ use std::time::Duration;
 use api::operations::{self, Call, Operation};
 use api::{
     Balances, BatchAnswer, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage,
-    ContractList, DeliveryPage, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
-    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
-    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeerHistory, PeersView, Quarantined,
-    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, Wait,
+    ContractList, DeliveryPage, Drain, EquivocationPage, FinishRecovery, FlowHistory,
+    FlowHistoryQuery, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage,
+    NetworkView, NewNote, NewUpgrade, NodeView, NotaryChanges, NoteList, NoteView, Outcome,
+    PeerHistory, PeersView, Quarantined, RecoveryView, RequestPage, SchedulePage, StartBatch,
+    StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -182,6 +182,26 @@ impl Client {
             .with("older_than_ms", query.older_than_ms)
             .with("stuck_ms", query.stuck_ms);
         self.ask(&operations::LIST_FLOWS, arguments).await
+    }
+
+    /// Returns a page of ended flows that match a query, the last one that ended first, beginning after a place.
+    pub async fn flow_history(
+        &self,
+        query: &FlowHistoryQuery,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<FlowHistory, ClientError> {
+        let arguments = Arguments::none()
+            .page(after, limit)
+            .with("status", query.status.map(|status| status.as_str()))
+            .with("failed", query.failed.then_some("true"))
+            .with("flow", query.flow.as_deref())
+            .with("code", query.code.as_deref())
+            .with("user", query.user.as_deref())
+            .with("peer", query.peer.as_deref())
+            .with("since_ms", query.since_ms)
+            .with("until_ms", query.until_ms);
+        self.ask(&operations::LIST_FLOW_HISTORY, arguments).await
     }
 
     /// Retries, pauses, resumes or kills a flow.

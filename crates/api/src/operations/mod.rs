@@ -5,6 +5,7 @@
 
 mod attachments;
 mod consents;
+mod flow_history;
 mod flows;
 mod hospital;
 mod kind;
@@ -17,6 +18,7 @@ mod users;
 
 pub use attachments::*;
 pub use consents::*;
+pub use flow_history::*;
 pub use flows::*;
 pub use hospital::*;
 pub use kind::Kind;
@@ -30,6 +32,7 @@ pub use users::*;
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     [
         flows::OPERATIONS,
+        flow_history::OPERATIONS,
         hospital::OPERATIONS,
         reads::OPERATIONS,
         ledger::OPERATIONS,

@@ -330,7 +330,7 @@ fn causes(status: &flow::FlowStatus) -> Vec<FlowCause> {
     shown.collect()
 }
 
-fn failure(rejection: Rejection) -> FlowFailure {
+pub(super) fn failure(rejection: Rejection) -> FlowFailure {
     FlowFailure {
         code: rejection.code,
         message: rejection.message,

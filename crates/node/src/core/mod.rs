@@ -17,6 +17,7 @@ mod deliveries;
 mod described;
 mod equivocations;
 mod figures;
+mod flow_history;
 mod flow_starts;
 mod gate;
 mod history_look_ups;

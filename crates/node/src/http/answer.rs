@@ -75,4 +75,6 @@ pub enum Output {
         /// The encoding.
         bytes: Vec<u8>,
     },
+    /// An output of so many bytes is too large for the history, which tells of this flow.
+    NotKept(u64),
 }

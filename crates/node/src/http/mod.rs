@@ -76,8 +76,8 @@ pub use pending::Pending;
 pub use refusal::Refusal;
 pub use server::{HttpHandle, HttpServer, ListenError};
 pub use services::{
-    AttachmentService, ContractService, FlowService, HospitalService, IntegrityService,
-    LedgerService, NotaryService, Services, StatusService, VaultService,
+    AttachmentService, ContractService, EndedRow, FlowService, HospitalService, IntegrityService,
+    LedgerService, NotaryService, Sees, Services, StatusService, VaultService,
 };
 pub use start_capacity::StartCapacity;
 pub use start_request::StartRequest;

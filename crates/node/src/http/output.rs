@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use api::codes::INTERNAL;
+use api::codes::{INTERNAL, RESULT_NOT_KEPT};
 use api::{FlowStatus, RawJson};
 use flow::FlowId;
 use ledger::TxId;
@@ -92,5 +92,12 @@ fn output_json(service: &dyn FlowService, output: Output) -> Result<RawJson, Ref
             version,
             bytes,
         } => service.output_to_json(&flow, version, &bytes),
+        Output::NotKept(bytes) => {
+            let text = format!(
+                "the output has {bytes} bytes; the flow history keeps outputs of up to {} bytes",
+                kernel::HISTORY_RESULT_BYTES_MAX
+            );
+            Err(Refusal::listed(&RESULT_NOT_KEPT, text))
+        }
     }
 }

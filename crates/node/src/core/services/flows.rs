@@ -9,9 +9,12 @@ use kernel::{Event, Token};
 use schemars::SchemaGenerator;
 
 use crate::core::described::described_flows;
+use crate::core::flow_history::outcome_of;
 use crate::core::flow_starts::kernel_wait;
 use crate::core::service::Service;
-use crate::http::{FlowService, Followers, Refusal, StartCapacity, StartRequest, Ticket};
+use crate::http::{
+    EndedRow, FlowService, Followers, Pending, Refusal, StartCapacity, StartRequest, Ticket,
+};
 
 impl FlowService for Service {
     fn start_capacity(&self) -> StartCapacity {
@@ -37,6 +40,27 @@ impl FlowService for Service {
             self.shared.kernel.tell(Event::Attach {
                 flow: flow_id,
                 wait,
+                token,
+            });
+        }
+    }
+
+    fn ended(&self, flow_id: FlowId) -> Pending<'_, Option<Box<EndedRow>>> {
+        Box::pin(async move {
+            let row = self.history_row(flow_id).await?;
+            Ok(row.map(|row| {
+                let record = self.flow_record(&row);
+                Box::new(EndedRow { row, record })
+            }))
+        })
+    }
+
+    fn recall(&self, ended: &EndedRow, wait: Wait, ticket: Ticket) {
+        let token = Token(ticket.id());
+        if self.shared.replies.register([ticket]) {
+            self.shared.kernel.tell(Event::Recall {
+                outcome: Box::new(outcome_of(&ended.row)),
+                wait: kernel_wait(wait),
                 token,
             });
         }

@@ -1,10 +1,13 @@
 //! Live flows for the API.
 
-use api::{FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery};
+use api::{
+    FlowHistory, FlowHistoryQuery, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery,
+};
 use flow::FlowId;
+use kernel::HistoryPlace;
 
 use crate::core::service::Service;
-use crate::http::{FlowAction, HospitalService, Pending};
+use crate::http::{FlowAction, HospitalService, Pending, Sees};
 
 impl HospitalService for Service {
     fn flows(
@@ -22,6 +25,16 @@ impl HospitalService for Service {
             let next = last.map(|flow| flow.flow_id.clone());
             Ok(FlowList { flows, next })
         })
+    }
+
+    fn history(
+        &self,
+        query: FlowHistoryQuery,
+        sees: Sees,
+        after: Option<HistoryPlace>,
+        limit: usize,
+    ) -> Pending<'_, FlowHistory> {
+        Box::pin(self.history_page(query, sees, after, limit))
     }
 
     fn order(

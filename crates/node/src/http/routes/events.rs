@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use flow::FlowId;
 
-use super::flows::{PendingAnswer, outcome, state_of, where_it_stands};
+use super::flows::{PendingAnswer, ended_before, of_history, outcome, state_of, where_flow_stands};
 use super::handler::{Answered, Route, route};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
 use crate::http::claim::Claim;
@@ -56,7 +56,7 @@ pub(in crate::http) async fn flow(
     // Before the question where it stands, so that no step falls between the two.
     let follower = state.services.flows.followers().follow(flow_id);
     let service = &*state.services.flows;
-    let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
+    let now = where_flow_stands(service, flow_id).await?;
     let now = match outcome(service, now) {
         Err(refusal) if refusal.flow.is_none() => return Err(refusal),
         now => now,
@@ -99,6 +99,15 @@ async fn follow_flow(
         }
     };
     send_steps(sink, follower, &mut number).await?;
+    let ended = ended_before(service, flow_id, &answer).await;
+    let answer = match ended.map_err(cut)? {
+        // It had ended before, and its deliveries were awaited.
+        Some(ended) => {
+            let recall = |ticket| service.recall(&ended, wait, ticket);
+            of_history(PendingAnswer::ask(service, recall).one().await, &ended)
+        }
+        None => answer,
+    };
     Ok(last_event(Some(number + 1), outcome(service, answer)))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::codes::{INTERNAL, NODE_BUSY, OUTCOME_UNKNOWN};
+use api::codes::{INTERNAL, NODE_BUSY, OUTCOME_UNKNOWN, UNKNOWN_FLOW};
 use api::operations::{self, Operation};
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use axum::Extension;
@@ -13,19 +13,22 @@ use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use flow::FlowId;
+use kernel::HistoryEnd;
 use ledger::TxId;
 
 use super::handler::{Answered, Route, json, route};
 use super::own_flows::own_flows;
 use super::parameters::{
-    ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
-    segment, whole,
+    ClaimedBody, FlowHistoryParameters, FlowsQuery, WaitQuery, checked_client_id, from_json,
+    parsed, patience, query, segment, whole,
 };
-use crate::http::answer::Answer;
+use crate::http::answer::{Answer, Output};
+use crate::http::claim::Claim;
 use crate::http::connections::ClientAddress;
 use crate::http::output::end_of;
-use crate::http::refusal::Refusal;
-use crate::http::services::FlowService;
+use crate::http::refusal::{Refusal, no_place};
+use crate::http::services::{EndedRow, FlowService, Sees};
+use crate::http::share::Resource;
 use crate::http::start_request::StartRequest;
 use crate::http::state::{ApiState, User};
 use crate::http::ticket::{Answers, Ticket};
@@ -36,6 +39,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         route(&operations::START_FLOW, start),
         route(&operations::LIST_FLOWS, list),
+        route(&operations::LIST_FLOW_HISTORY, history),
         route(&operations::GET_FLOW, state),
         route(&operations::CANCEL_FLOW, cancel),
         route(&operations::FORGET_CLIENT_ID, forget_client_id),
@@ -109,7 +113,7 @@ pub(super) async fn started(
             let service = &*state.services.flows;
             match wish.client_id {
                 Some(_) => stands_after(service, |ticket| submit(Wait::None, ticket)).await,
-                None => where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await,
+                None => where_flow_stands(service, flow_id).await,
             }
             .map_err(handed_over)?
         }
@@ -128,21 +132,23 @@ pub(in crate::http) async fn state(
     caller.check_own(&flow_id)?;
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
     let service = &*state.services.flows;
-    let now = |ticket| service.attach(flow_id, Wait::None, ticket);
     let wait = wait.unwrap_or(Wait::None);
-    if wait == Wait::None {
-        return state_answer(service, where_it_stands(service, now).await?);
-    }
-    let patience = patience(&state.options, timeout_ms);
-    let answer = match waited(service, patience, |ticket| {
-        service.attach(flow_id, wait, ticket)
-    })
-    .await
-    {
-        Some(answer) => answer,
-        None => where_it_stands(service, now).await?,
+    let mut found = if wait == Wait::None {
+        let answer = where_flow_stands(service, flow_id).await?;
+        outcome(service, answer).or_else(state_of)?
+    } else {
+        let patience = patience(&state.options, timeout_ms);
+        let answer = match flow_awaited(service, flow_id, wait, patience).await? {
+            Some(answer) => answer,
+            None => where_flow_stands(service, flow_id).await?,
+        };
+        outcome(service, answer)?
     };
-    json(StatusCode::OK, &outcome(service, answer)?)
+    if found.status.is_end() {
+        let ended = service.ended(flow_id).await?;
+        found.record = ended.map(|ended| Box::new(ended.record));
+    }
+    json(StatusCode::OK, &found)
 }
 
 /// `POST /v1/flows/{flow_id}/cancel`
@@ -157,10 +163,7 @@ pub(in crate::http) async fn cancel(
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
         // The cancellation is noted. The flow ends when it has finished the part that cannot be given up.
-        Answer::Done => {
-            let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t));
-            state_answer(service, now.await?)
-        }
+        Answer::Done => state_answer(service, where_flow_stands(service, flow_id).await?),
         answer => state_answer(service, answer),
     }
 }
@@ -180,6 +183,24 @@ pub(in crate::http) async fn list(
         let read = |after, limit| hospital.flows(wanted.clone(), after, limit);
         own_flows(read, |flow| caller.sees(flow), after, limit).await?
     };
+    json(StatusCode::OK, &page)
+}
+
+/// `GET /v1/flows/history`
+pub(in crate::http) async fn history(
+    State(state): State<Arc<ApiState>>,
+    Extension(caller): Extension<Caller>,
+    Extension(claim): Extension<Claim>,
+    parameters: Result<Query<FlowHistoryParameters>, QueryRejection>,
+) -> Answered {
+    let (wanted, page) = query(parameters)?.parts();
+    let (after, limit) = (page.after()?, page.limit(&state.options));
+    // A page may read thousands of rows.
+    let place = claim.take(Resource::Queries);
+    let _place = place.ok_or_else(|| no_place("queries"))?;
+    let hospital = &state.services.hospital;
+    let sees: Sees = Box::new(move |flow| caller.sees(flow));
+    let page = hospital.history(wanted, sees, after, limit).await?;
     json(StatusCode::OK, &page)
 }
 
@@ -260,6 +281,64 @@ pub(super) async fn where_it_stands(
         message: format!("the node did not answer within {STATE_PATIENCE:?}"),
         ..Refusal::busy(STATE_RETRY_MS)
     })
+}
+
+/// Asks where a flow stands. One that ended some time ago is told by the history.
+pub(super) async fn where_flow_stands(
+    service: &dyn FlowService,
+    flow_id: FlowId,
+) -> Result<Answer, Refusal> {
+    let answer = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
+    match ended_before(service, flow_id, &answer).await? {
+        Some(ended) => {
+            let recall = |ticket| service.recall(&ended, Wait::None, ticket);
+            Ok(of_history(where_it_stands(service, recall).await?, &ended))
+        }
+        None => Ok(answer),
+    }
+}
+
+/// Waits for a flow. One that ended some time ago is told by the history. Returns `None` after the time limit.
+async fn flow_awaited(
+    service: &dyn FlowService,
+    flow_id: FlowId,
+    wait: Wait,
+    patience: Duration,
+) -> Result<Option<Answer>, Refusal> {
+    let attach = |ticket| service.attach(flow_id, wait, ticket);
+    let Some(answer) = waited(service, patience, attach).await else {
+        return Ok(None);
+    };
+    match ended_before(service, flow_id, &answer).await? {
+        Some(ended) => {
+            let recall = |ticket| service.recall(&ended, wait, ticket);
+            let answer = waited(service, patience, recall).await;
+            Ok(answer.map(|answer| of_history(answer, &ended)))
+        }
+        None => Ok(Some(answer)),
+    }
+}
+
+/// Returns the flow of the history that an answer does not know.
+pub(super) async fn ended_before(
+    service: &dyn FlowService,
+    flow_id: FlowId,
+    answer: &Answer,
+) -> Result<Option<Box<EndedRow>>, Refusal> {
+    match answer {
+        Answer::Refused(refusal) if refusal.code == UNKNOWN_FLOW.code => {
+            service.ended(flow_id).await
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the answer about a flow of the history, which may have only the size of the output.
+pub(super) fn of_history(mut answer: Answer, ended: &EndedRow) -> Answer {
+    if let (Answer::Ended(end), HistoryEnd::LargeOutput(bytes)) = (&mut answer, &ended.row.end) {
+        end.output = Ok(Output::NotKept(*bytes));
+    }
+    answer
 }
 
 /// Converts the refusal of a question about a start that was handed over. A delay before a retry would start the flow again.
@@ -361,5 +440,6 @@ fn live(flow_id: FlowId, status: FlowStatus, step: Option<String>) -> Outcome {
         transactions: Vec::new(),
         refused: Vec::new(),
         undelivered: Vec::new(),
+        record: None,
     }
 }

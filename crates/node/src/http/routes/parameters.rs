@@ -131,6 +131,45 @@ impl FlowsQuery {
     }
 }
 
+/// The history of flows: a page of those that meet a query.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct FlowHistoryParameters {
+    status: Option<api::FlowStatus>,
+    #[serde(default)]
+    failed: bool,
+    flow: Option<String>,
+    code: Option<String>,
+    user: Option<String>,
+    peer: Option<String>,
+    since_ms: Option<u64>,
+    until_ms: Option<u64>,
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+impl FlowHistoryParameters {
+    /// The query and the page.
+    pub(super) fn parts(self) -> (api::FlowHistoryQuery, PageQuery) {
+        let wanted = api::FlowHistoryQuery {
+            status: self.status,
+            failed: self.failed,
+            flow: self.flow,
+            code: self.code,
+            user: self.user,
+            peer: self.peer,
+            since_ms: self.since_ms,
+            until_ms: self.until_ms,
+        };
+        let page = PageQuery {
+            after: self.after,
+            limit: self.limit,
+            timeout_ms: None,
+        };
+        (wanted, page)
+    }
+}
+
 impl PageQuery {
     /// The cursor at which the page starts.
     pub(super) fn after<T: FromStr<Err: Display>>(&self) -> Result<Option<T>, Refusal> {

@@ -8,10 +8,20 @@ use flow::FlowId;
 use schemars::SchemaGenerator;
 
 use crate::http::followers::Followers;
+use crate::http::pending::Pending;
 use crate::http::refusal::Refusal;
 use crate::http::start_capacity::StartCapacity;
 use crate::http::start_request::StartRequest;
 use crate::http::ticket::Ticket;
+
+/// An ended flow of the history.
+#[derive(Clone, Debug)]
+pub struct EndedRow {
+    /// The row.
+    pub row: kernel::HistoryRow,
+    /// Its start and its end, for users.
+    pub record: api::FlowRecord,
+}
 
 /// The port through which flows are started and awaited. No method blocks. An answered change is durable.
 ///
@@ -36,6 +46,12 @@ pub trait FlowService: Send + Sync + 'static {
 
     /// Answers with the state of a flow, or (unless `wait` is none) with its end.
     fn attach(&self, flow_id: FlowId, wait: Wait, ticket: Ticket);
+
+    /// Returns an ended flow, if the history has it.
+    fn ended(&self, flow_id: FlowId) -> Pending<'_, Option<Box<EndedRow>>>;
+
+    /// Answers about a flow of the history as [`attach`](FlowService::attach) does.
+    fn recall(&self, ended: &EndedRow, wait: Wait, ticket: Ticket);
 
     /// Detaches tickets, given by [`Ticket::id`]. Their clients no longer wait.
     fn detach(&self, tickets: &[u64]);

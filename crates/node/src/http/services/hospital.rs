@@ -1,16 +1,31 @@
-//! The service of live flows: lists, journals and orders of operators.
+//! The service of live and ended flows: lists, journals and orders of operators.
 
-use api::{FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery};
+use api::{
+    FlowHistory, FlowHistoryQuery, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery,
+};
 use flow::FlowId;
+use kernel::HistoryPlace;
 
 use crate::http::flow_action::FlowAction;
 use crate::http::pending::Pending;
 
-/// The port to live flows, for operators. No method blocks. An answered change is durable.
+/// Whether the caller may see a flow.
+pub type Sees = Box<dyn Fn(&FlowId) -> bool + Send>;
+
+/// The port to live and ended flows, for operators. No method blocks. An answered change is durable.
 pub trait HospitalService: Send + Sync + 'static {
     /// Returns the live flows that match a query, after an id.
     fn flows(&self, query: FlowQuery, after: Option<FlowId>, limit: usize)
     -> Pending<'_, FlowList>;
+
+    /// Returns a page of ended flows that match a query, among those that the caller may see.
+    fn history(
+        &self,
+        query: FlowHistoryQuery,
+        sees: Sees,
+        after: Option<HistoryPlace>,
+        limit: usize,
+    ) -> Pending<'_, FlowHistory>;
 
     /// Carries out an order: for this flow, or for all flows that match the order's query.
     fn order(

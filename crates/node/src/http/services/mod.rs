@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 pub use self::attachments::AttachmentService;
 pub use self::contracts::ContractService;
-pub use self::flows::FlowService;
-pub use self::hospital::HospitalService;
+pub use self::flows::{EndedRow, FlowService};
+pub use self::hospital::{HospitalService, Sees};
 pub use self::integrity::IntegrityService;
 pub use self::ledger::LedgerService;
 pub use self::notary::NotaryService;

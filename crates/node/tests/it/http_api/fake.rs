@@ -6,19 +6,21 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use api::openapi::FlowFacts;
 use api::{
-    ClockView, DeliveryPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery,
-    FlowStatus, FlowSummary, Health, NetworkView, NodeState, NodeView, PeerEventKind,
-    PeerEventView, PeerHistory, PeersView, RawJson, Wait,
+    ClockView, DeliveryPage, Drain, FlowHistory, FlowHistoryQuery, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, FlowStatus, FlowSummary, Health, NetworkView, NodeState,
+    NodeView, PeerEventKind, PeerEventView, PeerHistory, PeersView, RawJson, Wait,
 };
 use flow::FlowId;
+use kernel::HistoryPlace;
 use ledger::{LegalName, Rejection, TxId};
 use node::http::{
-    Answer, Ended, FlowAction, FlowService, Followers, HospitalService, Output, Pending, Refusal,
-    Services, StartCapacity, StartRequest, StatusService, Ticket,
+    Answer, Ended, EndedRow, FlowAction, FlowService, Followers, HospitalService, Output, Pending,
+    Refusal, Sees, Services, StartCapacity, StartRequest, StatusService, Ticket,
 };
 use schemars::SchemaGenerator;
 
 use crate::http_api::fake_files::FakeFiles;
+use crate::http_api::fake_history::{FakeHistory, recalled};
 use crate::http_api::fake_reads::FakeReads;
 use crate::http_api::fake_vault::FakeVault;
 
@@ -26,6 +28,7 @@ use crate::http_api::fake_vault::FakeVault;
 pub struct Fake {
     pub files: Arc<FakeFiles>,
     pub vault: Arc<FakeVault>,
+    pub history: FakeHistory,
     core: mpsc::Sender<Vec<(Ticket, Answer)>>,
     state: Mutex<FakeState>,
     followers: Arc<Followers>,
@@ -53,6 +56,7 @@ impl Fake {
         Arc::new(Self {
             files: Arc::new(FakeFiles::new()),
             vault: Arc::new(FakeVault::new()),
+            history: FakeHistory::default(),
             core,
             state: Mutex::default(),
             followers: Arc::default(),
@@ -252,6 +256,15 @@ impl FlowService for Fake {
         self.core(vec![(ticket, answer)]);
     }
 
+    fn ended(&self, flow_id: FlowId) -> Pending<'_, Option<Box<EndedRow>>> {
+        Box::pin(async move { Ok(self.history.ended(&flow_id)) })
+    }
+
+    fn recall(&self, ended: &EndedRow, wait: Wait, ticket: Ticket) {
+        let answer = recalled(&ended.row, wait == Wait::Delivered);
+        self.core(vec![(ticket, answer)]);
+    }
+
     /// The flow continues, and no client waits for it.
     fn detach(&self, tickets: &[u64]) {
         let mut state = self.state();
@@ -345,6 +358,16 @@ impl HospitalService for Fake {
                 .flatten();
             Ok(FlowList { flows, next })
         })
+    }
+
+    fn history(
+        &self,
+        query: FlowHistoryQuery,
+        sees: Sees,
+        after: Option<HistoryPlace>,
+        limit: usize,
+    ) -> Pending<'_, FlowHistory> {
+        Box::pin(async move { Ok(self.history.page(&query, &*sees, after, limit)) })
     }
 
     fn order(

@@ -6,6 +6,7 @@ mod columns;
 mod copied;
 mod floods;
 mod following;
+mod history;
 mod locks;
 mod overloaded;
 mod panicking;
