@@ -117,8 +117,8 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ("tally.log", "The log could not be started.", "Report this."),
     (
         "tally.no_flows",
-        "The options of a command do not say which flows are meant, or name a status that no live flow has.",
-        "Give a flow id, options such as --status parked, or --all.",
+        "The options of a command do not say which flows are meant, or name a status that none of these flows has.",
+        "Give a flow id, options such as --status parked, or --all. For flows that have ended, add --failed or --ended.",
     ),
     (
         "tally.no_node",

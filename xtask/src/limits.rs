@@ -55,6 +55,8 @@ const SET: &[&str] = &[
     "FlowLimits.peers_journal_bytes_max",
     "FlowLimits.responder_idle_ms",
     "FlowLimits.responders_max",
+    "HistoryOptions.age_ms_max",
+    "HistoryOptions.flows_max",
     "KernelOptions.journals_bytes_max",
     "KernelOptions.kept_flows_max",
     "KernelOptions.live_bytes_max",

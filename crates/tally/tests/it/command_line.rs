@@ -140,6 +140,30 @@ fn what_commands_print_and_their_exit_codes() {
             &[],
             &["error: tally.no_flows:", "hint: Use running"],
         ),
+        (
+            "flow list --node % --failed --since 1d",
+            0,
+            &["the history has no such flow"],
+            &[],
+        ),
+        (
+            "flow list --node % --ended",
+            0,
+            &["counterparties", flow, "cash.issue", "finalised"],
+            &[],
+        ),
+        (
+            "flow list --node % --since 1d",
+            5,
+            &[],
+            &["error: tally.no_flows:", "hint: Add --failed or --ended"],
+        ),
+        (
+            &format!("flow get --node % {flow}"),
+            0,
+            &["started", "ended", "user"],
+            &[],
+        ),
         ("flow stuck --node %", 0, &["no flow has waited"], &[]),
         (
             "flow retry --node % --status parked",

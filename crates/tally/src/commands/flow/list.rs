@@ -2,6 +2,7 @@
 
 use api::{FlowList, FlowQuery, FlowStatus, FlowSummary};
 
+use super::ended::{self, Ended};
 use crate::failure::Failure;
 use crate::output::{Ink, Output, Table, stdout_ink};
 use crate::target::Target;
@@ -16,8 +17,10 @@ pub struct Args {
     target: Target,
     #[command(flatten)]
     query: Query,
-    /// After this flow
-    #[arg(long, value_name = "FLOW_ID")]
+    #[command(flatten)]
+    ended: Ended,
+    /// After this place, from the previous page: a flow id, or with --failed or --ended a place in the history
+    #[arg(long, value_name = "PLACE")]
     after: Option<String>,
     /// Maximum number of flows
     #[arg(long, default_value_t = 100, value_name = "N")]
@@ -31,19 +34,19 @@ pub struct Args {
 pub struct Query {
     /// Their status: running, retrying, parked or paused
     #[arg(long, value_name = "STATUS")]
-    status: Option<String>,
+    pub(super) status: Option<String>,
     /// The registered name
     #[arg(long, value_name = "NAME")]
-    flow: Option<String>,
+    pub(super) flow: Option<String>,
     /// The code of one of their failures
     #[arg(long, value_name = "CODE")]
-    code: Option<String>,
+    pub(super) code: Option<String>,
     /// The user who started them
     #[arg(long, value_name = "USER")]
-    user: Option<String>,
+    pub(super) user: Option<String>,
     /// The legal name of a counterparty
     #[arg(long, value_name = "NAME")]
-    peer: Option<String>,
+    pub(super) peer: Option<String>,
     /// Started at least this long ago
     #[arg(long, value_name = "SECONDS")]
     older_than: Option<u64>,
@@ -68,7 +71,7 @@ impl Query {
                         Failure::local(
                             "tally.no_flows",
                             format!("'{text}' is not a status of a live flow"),
-                            "Use running, retrying, parked or paused.",
+                            "Use running, retrying, parked or paused. For flows that have ended, add --failed or --ended to 'tally flow list'.",
                         )
                     },
                 )?),
@@ -92,6 +95,12 @@ fn ms(seconds: u64) -> u64 {
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
+        if let Some(query) = self.ended.query(&self.query)? {
+            return self.target.with_client(async |client| {
+                let history = ended::read(&client, &query, self.after.clone(), self.limit);
+                self.output.show(&history.await?, ended::people)
+            });
+        }
         let query = self.query.query()?;
         self.target.with_client(async |client| {
             let after = self.after.as_deref();

@@ -1,7 +1,9 @@
 //! `tally flow`: commands that start and maintain flows.
 
+mod ago;
 mod cancel;
 mod describe;
+mod ended;
 mod get;
 mod journal;
 mod list;
@@ -11,9 +13,10 @@ mod start;
 
 use std::time::{Duration, Instant};
 
-use api::{DeliveryRefusal, FlowStatus, Outcome, Wait};
+use api::{DeliveryRefusal, FlowRecord, FlowStatus, Outcome, Wait};
 use clap::{Subcommand, ValueEnum};
 use client::{Client, ClientError, FlowAction};
+use primitives::Timestamp;
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, pairs, stdout_ink};
@@ -27,7 +30,7 @@ pub enum Command {
     Describe(describe::Args),
     /// Show the outcome of a flow
     Get(get::Args),
-    /// List flows that have not ended
+    /// List flows that have not ended, or with --failed or --ended those that have
     List(list::Args),
     /// List flows that states have scheduled
     Scheduled(scheduled::Args),
@@ -192,6 +195,9 @@ fn people(outcome: &Outcome) -> String {
     if let Some(step) = &outcome.step {
         lines.push(("step", step.clone()));
     }
+    if let Some(record) = &outcome.record {
+        lines.extend(course(record));
+    }
     if let Some(result) = &outcome.result {
         lines.push(("result", readable(result.get())));
     }
@@ -215,6 +221,23 @@ fn people(outcome: &Outcome) -> String {
         lines.push(("refused", each.collect::<Vec<_>>().join("\n")));
     }
     pairs(&lines)
+}
+
+/// Returns the lines about the start and the end of a flow.
+fn course(record: &FlowRecord) -> Vec<(&'static str, String)> {
+    let time = |ms| Timestamp::from_ms(ms).to_string();
+    let counterparties = (!record.peers.is_empty()).then(|| record.peers.join("\n"));
+    let lines = [
+        ("name", record.flow.clone()),
+        ("started", record.started_at_ms.map(time)),
+        ("ended", Some(time(record.ended_at_ms))),
+        ("user", record.user.clone()),
+        ("client id", record.client_id.clone()),
+        ("counterparties", counterparties),
+    ];
+    let told = lines.into_iter();
+    told.filter_map(|(name, text)| Some((name, text?)))
+        .collect()
 }
 
 /// Formats JSON with line breaks and indents.
