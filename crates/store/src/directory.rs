@@ -98,6 +98,22 @@ impl Inspected {
     }
 }
 
+/// Refuses a store that another process has open. Holds the lock for no longer than the question takes, so that a process that
+/// opens the store meanwhile waits for a moment at most.
+pub(crate) fn refuse_in_use(path: &Path) -> Result<(), OpenError> {
+    let file = match File::open(path.join(LOCK_FILE)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => {
+            return Err(OpenError::Io {
+                path: path.join(LOCK_FILE),
+                source,
+            });
+        }
+    };
+    wait_for(path, file).map(drop)
+}
+
 /// Locks a folder by its file `LOCK`, until the returned file is dropped.
 pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
     let file = path.join(LOCK_FILE);

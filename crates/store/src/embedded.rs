@@ -90,12 +90,7 @@ impl<T: TableSet> Embedded<T> {
             table.is_some()
         })
         .map_err(|error| log_open_error(path, error))?;
-        if log.is_new() && tables.iter().any(|table| !table.sorted.is_empty()) {
-            return Err(OpenError::Corrupt {
-                path: directory.log(),
-                reason: "there are tables but no log".into(),
-            });
-        }
+        refuse_tables_alone(log.is_new(), &tables, &directory.log())?;
         settle(&keeper, &directory, &tables, &log)?;
         let shared = Arc::new(StoreState {
             keeper,
@@ -281,7 +276,22 @@ fn settle(
     settled.map_err(unwritten)
 }
 
-fn tree_open_error(path: &Path, error: lsm_tree::Error) -> OpenError {
+/// Refuses tables with rows if the log never had a record.
+pub(crate) fn refuse_tables_alone(
+    is_log_new: bool,
+    tables: &[TableStore],
+    log: &Path,
+) -> Result<(), OpenError> {
+    if is_log_new && tables.iter().any(|table| !table.sorted.is_empty()) {
+        return Err(OpenError::Corrupt {
+            path: log.to_path_buf(),
+            reason: "there are tables but no log".into(),
+        });
+    }
+    Ok(())
+}
+
+pub(crate) fn tree_open_error(path: &Path, error: lsm_tree::Error) -> OpenError {
     let path = path.to_path_buf();
     match error {
         lsm_tree::Error::Io(source) => OpenError::Io { path, source },
@@ -292,7 +302,7 @@ fn tree_open_error(path: &Path, error: lsm_tree::Error) -> OpenError {
     }
 }
 
-fn log_open_error(store: &Path, error: LogError) -> OpenError {
+pub(crate) fn log_open_error(store: &Path, error: LogError) -> OpenError {
     match error {
         LogError::Io { path, source } => OpenError::Io { path, source },
         LogError::Damaged { path, reason } => OpenError::Corrupt { path, reason },

@@ -1,7 +1,8 @@
 //! The only disk of the node: the embedded store behind the storage port. It moves bytes and never interprets them.
 //!
 //! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches and reads. It can be
-//!   copied while it runs ([`Embedded::checkpoint`]), and its files can be checked ([`Embedded::verify`]).
+//!   copied while it runs ([`Embedded::checkpoint`]), its files can be checked ([`Embedded::verify`]), and its opening can be
+//!   rehearsed without a change ([`Embedded::rehearse`]).
 //! - [`Custody`]: a list, kept outside the store's folders, of the files that must exist when a store is opened: a missing file
 //!   is never an empty table.
 //! - [`Committer`]: the one writer; groups the submissions that were queued while the last commit was syncing.
@@ -25,6 +26,7 @@ mod memory;
 mod options;
 mod priority;
 mod queue;
+mod rehearsal;
 mod shared;
 mod sorted;
 mod sorted_files;
@@ -45,6 +47,7 @@ pub use files::{
 };
 pub use options::{LOG_BYTES_MAX, Options};
 pub use priority::run_when_idle;
+pub use rehearsal::{RehearsalFigures, Rehearsed};
 pub use shared::WriteTimes;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

@@ -129,10 +129,17 @@ impl SortedCopy {
 pub(crate) struct Looked {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
+    /// Bytes of files that were left out because they exceeded the budget.
+    pub(crate) unread_bytes: u64,
 }
 
-/// Reads all files of a table's folder and compares their checksums. Reports each mismatch to `damaged`.
-pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> Looked {
+/// Reads the files of a table's folder and compares their checksums. Reports each mismatch to `damaged`. Leaves out each file
+/// that is longer than the rest of the budget, in bytes, and reduces the budget by the others.
+pub(crate) fn inspect(
+    folder: &Path,
+    budget: &mut u64,
+    damaged: &mut dyn FnMut(&Path, String),
+) -> Looked {
     let mut looked = Looked::default();
     let list = read_current(folder).and_then(|(id, checksum)| read_list(folder, id, checksum));
     let list = match list {
@@ -144,10 +151,18 @@ pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> 
     };
     for (number, expected) in list {
         let path = folder.join(FILES).join(number.to_string());
+        // A file without a readable length is reported below.
+        let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+        if length > *budget {
+            looked.unread_bytes += length;
+            continue;
+        }
         match digest(&path) {
             Ok((found, bytes)) => {
                 looked.files += 1;
                 looked.bytes += bytes;
+                // Clipped at 0: the file has grown since its length was read.
+                *budget = budget.saturating_sub(bytes);
                 if found != expected {
                     damaged(&path, "its checksum does not match its bytes".into());
                 }
@@ -159,6 +174,31 @@ pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> 
 }
 
 type Misfit = (PathBuf, String);
+
+/// Makes a folder `to` from which the table in `folder` can be opened without any change of its files: copies of the list and its
+/// pointer, and links to the sorted files. Does nothing if there is no list yet.
+pub(crate) fn link(folder: &Path, to: &Path) -> io::Result<Result<(), Misfit>> {
+    if !pointer(folder).exists() {
+        return Ok(Ok(()));
+    }
+    let list =
+        read_current(folder).and_then(|(id, checksum)| Ok((id, read_list(folder, id, checksum)?)));
+    let (id, list) = match list {
+        Ok(found) => found,
+        Err(misfit) => return Ok(Err(misfit)),
+    };
+    std::fs::create_dir_all(to.join(FILES))?;
+    for name in [CURRENT.to_owned(), format!("v{id}")] {
+        std::fs::copy(folder.join(&name), to.join(&name))?;
+    }
+    // A link holds from everywhere.
+    let files = folder.join(FILES).canonicalize()?;
+    for (number, _) in list {
+        let name = number.to_string();
+        std::os::unix::fs::symlink(files.join(&name), to.join(FILES).join(&name))?;
+    }
+    Ok(Ok(()))
+}
 
 /// Returns the path of the pointer to a table's list.
 pub(crate) fn pointer(folder: &Path) -> PathBuf {

@@ -73,8 +73,8 @@ impl<T: TableSet> Embedded<T> {
             checked.add(path, reason.clone());
         }
         let is_known = |number: u8| usize::from(number) < T::ALL.len();
-        match Log::inspect(&path.join(LOG), &mut |row| is_known(row.table)) {
-            Ok(records) => checked.records = records,
+        match Log::inspect(&path.join(LOG), 0, &mut |row| is_known(row.table)) {
+            Ok(found) => checked.records = found.records,
             Err(LogError::Io { path, source }) => checked.add(&path, source.to_string()),
             Err(LogError::Damaged { path, reason }) => checked.add(&path, reason),
             Err(LogError::Cut { path, last, .. }) => {
@@ -94,7 +94,7 @@ impl<T: TableSet> Embedded<T> {
             if lacked && !folder.exists() {
                 continue;
             }
-            let looked = sorted_files::inspect(&folder, &mut |path, reason| {
+            let looked = sorted_files::inspect(&folder, &mut u64::MAX, &mut |path, reason| {
                 checked.add(path, reason);
             });
             checked.files += looked.files;

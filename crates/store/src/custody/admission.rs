@@ -114,8 +114,9 @@ pub(crate) fn admit(
     std::fs::create_dir_all(path).map_err(entrance.io(path))?;
     let lock = directory::lock(path)?;
     let (plan, seen) = entrance.look()?;
+    let sequence = entrance.check(plan, &seen, tables)?;
     let (listing, mark) = match plan {
-        Plan::Create | Plan::Adopt => entrance.begin(&seen, tables)?,
+        Plan::Create | Plan::Adopt => entrance.begin(&seen)?,
         Plan::Continue => entrance.resume(seen)?,
     };
     for folder in STORED {
@@ -124,12 +125,32 @@ pub(crate) fn admit(
     // The anchor will name this store. It must not become durable before the names of the folders above the store.
     let anchor_folder = entrance.places.anchor.as_deref().and_then(Path::parent);
     directory::sync_up_to(path, anchor_folder).map_err(entrance.io(path))?;
-    let sequence = listing.sequence.max(mark.1.sequence);
     Ok(Admitted {
         directory: Directory::new(path, lock),
-        keeper: Keeper::new(entrance.places, listing, mark.0),
+        keeper: Keeper::new(entrance.places, listing, mark),
         sequence,
     })
+}
+
+/// Makes the checks of [`admit`] on the store in `path`, which no process may have open, and changes nothing. Returns the last
+/// acknowledged record, or `None` if a new store would be made.
+pub(crate) fn would_admit(
+    path: &Path,
+    title: &str,
+    tables: &[&str],
+    custody: Option<&Custody>,
+) -> Result<Option<u64>, OpenError> {
+    let entrance = Entrance {
+        path,
+        title,
+        places: Places::of(path, custody),
+    };
+    let (plan, seen) = entrance.look()?;
+    if plan == Plan::Create && !path.exists() {
+        return Ok(None);
+    }
+    let sequence = entrance.check(plan, &seen, tables)?;
+    Ok((plan != Plan::Create).then_some(sequence))
 }
 
 /// Turns a store, which no process has open and whose files were checked, into one that the next start adopts. The inventory and the mark are
@@ -250,22 +271,46 @@ impl Entrance<'_> {
         }
     }
 
-    /// Begins a store, or the adoption of one. A step that is cut short here is repeated at the next start.
-    fn begin(
-        &self,
-        seen: &FoundFiles,
-        tables: &[&str],
-    ) -> Result<(Listing, (Mark, Position)), OpenError> {
+    /// Makes all checks before a file is changed. Returns the last acknowledged record.
+    fn check(&self, plan: Plan, seen: &FoundFiles, tables: &[&str]) -> Result<u64, OpenError> {
+        if plan != Plan::Continue {
+            self.check_beginning(seen, tables)?;
+            return Ok(0);
+        }
+        let Some(listing) = &seen.listing else {
+            return Err(self.refused(Refusal::InventoryMissing));
+        };
+        if listing.whole {
+            let position = self.check_mark(listing)?;
+            check::compare(self.path, listing)?;
+            return Ok(listing.sequence.max(position.sequence));
+        }
+        if let Some(Format {
+            store: None,
+            copy: Some(made),
+        }) = &seen.format
+        {
+            directory::check_whole(self.path, made)?;
+        }
+        Ok(listing.sequence)
+    }
+
+    /// Checks the files that a new store or an adopted one begins with.
+    fn check_beginning(&self, seen: &FoundFiles, tables: &[&str]) -> Result<(), OpenError> {
         match &seen.format {
             None => {
                 let places = [&self.places.inventory, &self.places.mark];
-                directory::refuse_strangers(self.path, &places.map(PathBuf::as_path))?;
+                directory::refuse_strangers(self.path, &places.map(PathBuf::as_path))
             }
             Some(Format {
                 copy: Some(made), ..
-            }) => directory::check_whole(self.path, made)?,
-            Some(_) => check::before_adoption(self.path, tables)?,
+            }) => directory::check_whole(self.path, made),
+            Some(_) => check::before_adoption(self.path, tables),
         }
+    }
+
+    /// Begins a store, or the adoption of one, after the checks. A step that is cut short here is repeated at the next start.
+    fn begin(&self, seen: &FoundFiles) -> Result<(Listing, Mark), OpenError> {
         if let (Anchored::Absent, Some(anchor)) = (seen.anchor, &self.places.anchor) {
             // The reserved anchor shows that no store was lost.
             anchor::write(anchor, &self.places.key, Anchor::Fresh).map_err(self.io(anchor))?;
@@ -280,48 +325,38 @@ impl Entrance<'_> {
         Ok((listing, mark))
     }
 
-    /// Continues with a store that has an inventory: completes a store whose creation was interrupted, and compares a complete
-    /// one with its inventory.
-    fn resume(&self, seen: FoundFiles) -> Result<(Listing, (Mark, Position)), OpenError> {
+    /// Continues with a store that has an inventory, after the checks. Completes one whose creation was interrupted.
+    fn resume(&self, seen: FoundFiles) -> Result<(Listing, Mark), OpenError> {
         let Some(listing) = seen.listing else {
             return Err(self.refused(Refusal::InventoryMissing));
         };
-        if !listing.whole {
-            match seen.format {
-                Some(Format { store: Some(_), .. }) => {}
-                Some(Format {
-                    copy: Some(made), ..
-                }) => directory::check_whole(self.path, &made)?,
-                Some(_) | None => {}
-            }
-            let mark = self.begin_mark(&listing)?;
-            directory::write_format(self.path, self.title, listing.store)
-                .map_err(self.io(self.path))?;
+        if listing.whole {
+            let path = &self.places.mark;
+            let mark = Mark::open(path).map_err(self.io(path))?;
             return Ok((listing, mark));
         }
-        let mark = self.check_mark(&listing)?;
-        check::compare(self.path, &listing)?;
+        let mark = self.begin_mark(&listing)?;
+        directory::write_format(self.path, self.title, listing.store)
+            .map_err(self.io(self.path))?;
         Ok((listing, mark))
     }
 
-    fn begin_mark(&self, listing: &Listing) -> Result<(Mark, Position), OpenError> {
+    fn begin_mark(&self, listing: &Listing) -> Result<Mark, OpenError> {
         let position = Position {
             store: listing.store,
             generation: listing.generation,
             sequence: 0,
         };
-        let mark =
-            Mark::create(&self.places.mark, &position).map_err(self.io(&self.places.mark))?;
-        Ok((mark, position))
+        Mark::create(&self.places.mark, &position).map_err(self.io(&self.places.mark))
     }
 
-    fn check_mark(&self, listing: &Listing) -> Result<(Mark, Position), OpenError> {
+    fn check_mark(&self, listing: &Listing) -> Result<Position, OpenError> {
         let path = &self.places.mark;
         let refused = |path: &Path, reason: String| OpenError::Unlisted {
             path: path.to_path_buf(),
             reason,
         };
-        let Some((mark, position)) = Mark::open(path).map_err(self.io(path))? else {
+        let Some(position) = Mark::read(path).map_err(self.io(path))? else {
             return Err(refused(path, "it is missing".into()));
         };
         let Some(position) = position else {
@@ -342,7 +377,7 @@ impl Entrance<'_> {
             );
             return Err(refused(&self.places.inventory, reason));
         }
-        Ok((mark, position))
+        Ok(position)
     }
 
     fn refused(&self, refusal: Refusal) -> OpenError {

@@ -80,9 +80,9 @@ impl Mark {
         Ok(Self { file })
     }
 
-    /// Opens and reads a mark: `None` if it is not there, no position if it is damaged.
-    pub(super) fn open(path: &Path) -> io::Result<Option<(Self, Option<Position>)>> {
-        let file = match OpenOptions::new().read(true).write(true).open(path) {
+    /// Reads a mark: `None` if it is not there, no position if it is damaged.
+    pub(super) fn read(path: &Path) -> io::Result<Option<Option<Position>>> {
+        let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -92,7 +92,13 @@ impl Mark {
         if whole {
             file.read_exact_at(&mut sector, 0)?;
         }
-        Ok(Some((Self { file }, Position::decode(&sector))))
+        Ok(Some(Position::decode(&sector)))
+    }
+
+    /// Opens a mark that was read.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        Ok(Self { file })
     }
 
     /// Overwrites the mark. Not durable.

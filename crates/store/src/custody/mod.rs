@@ -26,7 +26,7 @@ mod mark;
 mod options;
 mod store_id;
 
-pub(crate) use admission::{Admitted, admit, readopt, vouched_tables};
+pub(crate) use admission::{Admitted, admit, readopt, vouched_tables, would_admit};
 pub(crate) use keeper::Keeper;
 pub use key::CustodyKey;
 pub(crate) use listing::{SlotListing, TableListing};

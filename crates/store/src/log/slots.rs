@@ -26,6 +26,15 @@ pub(crate) struct Log {
     first_live: u64,
 }
 
+/// The records found in a log that was only read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogFound {
+    /// Records read.
+    pub(crate) records: u64,
+    /// The sequence of the last record that was ever appended; 0 for a new log.
+    pub(crate) last: u64,
+}
+
 impl Log {
     /// Opens the log and hands every row that may not be in a table yet to `on_row`, in the order of the commits.
     /// It must hold every record up to `reach`; otherwise nothing is changed.
@@ -82,15 +91,15 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads everything that [`Log::open`] reads, but changes nothing. Returns the number of records.
+    /// Reads and checks everything that [`Log::open`] does, but changes nothing.
     pub(crate) fn inspect(
         directory: &Path,
+        reach: u64,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
-    ) -> Result<u64, LogError> {
+    ) -> Result<LogFound, LogError> {
         let live = split(directory, find_slots(directory, false)?)?.live;
-        let Some(first) = live.first().map(|segment| segment.header.first_sequence) else {
-            return Ok(0);
-        };
+        let first = live.first();
+        let first = first.map_or(1, |segment| segment.header.first_sequence);
         let mut next_sequence = first;
         let mut before = Path::new("");
         for (i, segment) in live.iter().enumerate() {
@@ -98,7 +107,14 @@ impl Log {
             next_sequence = segment.inspect(i + 1 == live.len(), on_row)?.last + 1;
             before = &segment.path;
         }
-        Ok(next_sequence - first)
+        let last = next_sequence - 1;
+        if last < reach {
+            let path = live.last().map_or(directory, |segment| &segment.path);
+            let path = path.to_path_buf();
+            return Err(LogError::Cut { path, last, reach });
+        }
+        let records = next_sequence - first;
+        Ok(LogFound { records, last })
     }
 
     /// Writes all that is not in tables to the log of a copy, whose folder is empty. Not yet durable.

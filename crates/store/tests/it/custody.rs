@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kernel::port::Table;
 use primitives::Coded;
 use primitives::storage::TableSet;
-use store::{Custody, CustodyKey, Embedded, OpenError, Options};
+use store::{Custody, CustodyKey, Embedded, OpenError, Options, RehearsalFigures, Rehearsed};
 
 use crate::workload;
 use crate::workload::{Cast, assert_equals, batch, count, model, tiny};
@@ -40,6 +40,17 @@ fn ledger(node: &Path) -> PathBuf {
 
 fn open<T: TableSet>(node: &Path) -> Result<Embedded<T>, OpenError> {
     Embedded::<T>::open(&ledger(node), &options(node))
+}
+
+/// Rehearses the opening of a node's store, and asserts that it changes no file.
+fn rehearse<T: TableSet>(node: &Path) -> Result<RehearsalFigures, OpenError> {
+    let before = files(node);
+    let scratch = workload::folder();
+    let (ledger, custody) = (ledger(node), custody(node));
+    let judge = |store: Rehearsed<T>| store.figures();
+    let found = Embedded::<T>::rehearse(&ledger, Some(&custody), scratch.path(), u64::MAX, judge);
+    assert!(files(node) == before, "a rehearsal changes files");
+    found
 }
 
 fn new_node(node: &Path) {
@@ -151,7 +162,13 @@ fn every_lost_file_is_named<T: Cast>() {
                 Some(left) => spoiled.insert(name.clone(), left),
             };
             lay(&spoiled, &case);
+            let rehearsed = rehearse::<T>(&case).err();
             let opened = open::<T>(&case);
+            assert_eq!(
+                rehearsed.map(|error| error.to_string()),
+                opened.as_ref().err().map(ToString::to_string),
+                "{what}: the rehearsal and the opening differ"
+            );
             if fate == "replaced by an older one" && name.extension() == Some("mark".as_ref()) {
                 // The mark is a lower bound: a power cut leaves an older one as well. Nothing is lost.
                 let store = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -213,12 +230,19 @@ fn a_missing_folder_is_no_empty_store() {
         new_node(&node);
         fill::<Table>(&node, 40);
         std::fs::remove_dir_all(node.join(lost)).expect("removed");
+        let rehearsed = rehearse::<Table>(&node).expect_err(lost);
+        assert_eq!(
+            node.join("data").exists(),
+            lost != "data",
+            "nothing is made"
+        );
         let error = open::<Table>(&node).map(drop).expect_err(lost);
         let expected = match lost {
             "data" => "store.missing",
             _ => "store.incomplete",
         };
         assert_eq!(error.code(), expected, "{lost}: {error}");
+        assert_eq!(rehearsed.to_string(), error.to_string(), "{lost}");
         assert!(
             error
                 .to_string()
@@ -230,6 +254,67 @@ fn a_missing_folder_is_no_empty_store() {
             "nothing is made"
         );
     }
+}
+
+#[test]
+fn a_rehearsal_reads_the_rows_and_leaves_the_store_alone() {
+    let folder = workload::folder();
+    let node = folder.path().join("node");
+    new_node(&node);
+    assert!(rehearse::<Table>(&node).expect("a new one").is_new);
+    fill::<Table>(&node, NEWEST);
+    let store = open::<Table>(&node).expect("opens");
+    let scratch = workload::folder();
+    let (path, custody) = (ledger(&node), custody(&node));
+    let judge = |store: Rehearsed<Table>| store.figures();
+    let rehearsed = Embedded::rehearse(&path, Some(&custody), scratch.path(), 0, judge);
+    assert_eq!(rehearsed.expect_err("it is open").code(), "store.locked");
+    drop(store);
+    let found = rehearse::<Table>(&node).expect("whole");
+    assert!(
+        found.files > 2 && found.records > 0 && !found.is_new,
+        "{found:?}"
+    );
+    assert_eq!(found.unread_bytes, 0);
+    let judge = |store: Rehearsed<Table>| {
+        assert_equals(&store, &model(SEED, NEWEST), "rehearsed");
+        store.figures()
+    };
+    let rehearsed = Embedded::rehearse(&path, Some(&custody), scratch.path(), 0, judge);
+    let bounded = rehearsed.expect("whole");
+    assert_eq!((bounded.files, bounded.unread_bytes), (0, found.bytes));
+
+    // A damaged byte in each slot of the log, and in a sorted file, which an opening does not read.
+    let newest = files(&node);
+    let inventory = &newest[Path::new("data/ledger.inventory")];
+    let inventory = String::from_utf8(inventory.clone()).expect("text");
+    let (mut slots, mut sorted) = (0, 0);
+    for (at, (name, bytes)) in newest.iter().enumerate() {
+        let is_slot = name.extension() == Some("log".as_ref());
+        let folder_of = name.parent().expect("a folder");
+        let is_sorted = sorted == 0 && folder_of.ends_with("tables") && is_needed(name, &inventory);
+        if !(is_slot || is_sorted) || bytes.len() < 700 {
+            continue;
+        }
+        let mut spoiled = newest.clone();
+        spoiled.get_mut(name).expect("there")[600] ^= 1;
+        let case = folder.path().join(format!("flipped {at}"));
+        lay(&spoiled, &case);
+        let rehearsed = rehearse::<Table>(&case).map(drop);
+        let opened = open::<Table>(&case).map(drop);
+        if is_slot && opened.is_ok() {
+            // The slot is free, or the torn record is the last one.
+            assert!(rehearsed.is_ok(), "{rehearsed:?}");
+            continue;
+        }
+        let error = rehearsed.expect_err("damaged");
+        assert_eq!(error.code(), "store.corrupt", "{error}");
+        let path = case.join(name).display().to_string();
+        assert!(error.to_string().contains(&path), "{error}");
+        slots += u64::from(is_slot);
+        sorted += u64::from(is_sorted);
+    }
+    assert!(slots > 0 && sorted == 1, "{slots} {sorted}");
 }
 
 #[test]

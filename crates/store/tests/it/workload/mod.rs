@@ -163,7 +163,7 @@ pub fn count<T: Cast>(store: &Embedded<T>) -> u64 {
 }
 
 /// The store holds exactly the model: by scanning, by looking up, by the last row.
-pub fn assert_equals<T: TableSet>(store: &Embedded<T>, model: &Model<T>, what: &str) {
+pub fn assert_equals<T: TableSet>(store: &impl Reads<T>, model: &Model<T>, what: &str) {
     for table in T::ALL.iter().copied() {
         let expected: Vec<(Vec<u8>, Vec<u8>)> = model
             .range((table, Vec::new())..)
