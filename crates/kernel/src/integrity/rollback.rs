@@ -101,18 +101,6 @@ impl Integrity {
             return;
         }
         let number = self.data_number(book);
-        let name = context.name_of(&shown_by);
-        let reason = match &evidence {
-            Evidence::Mark(mark) => format!(
-                "{name} holds this node's signed mark of life {} at {}, and the data is in life {} at {number}",
-                mark.ordinal,
-                mark.number,
-                self.lives.ordinal()
-            ),
-            Evidence::Notarised(id) => format!(
-                "{name} holds this notary's signature on transaction {id}, which its data does not contain"
-            ),
-        };
         let data_until = self.data_until;
         let row = RollbackRow {
             evidence,
@@ -123,6 +111,7 @@ impl Integrity {
             data_until,
             highest: shown,
         };
+        let reason = format!("{} holds {}", context.name_of(&shown_by), row.describe());
         let mut rows = context.rows::<Integrity>();
         rows.put(Table::Meta, META_ROLLBACK, row.to_bytes());
         self.rollback = Some(row);

@@ -1,7 +1,7 @@
 //! The comparison of the node's data with the data marks that its peers keep, for the API.
 
 use api::{LinkView, RecoveryPeer, RecoveryProgress, RecoveryView, RollbackView};
-use kernel::integrity::{Evidence, IntegrityOrder, IntegrityReport, PeerProgress, Recovery};
+use kernel::integrity::{IntegrityOrder, IntegrityReport, PeerProgress, Recovery};
 use kernel::{Event, Reply};
 
 use super::refusals::stopping;
@@ -23,13 +23,7 @@ impl Service {
 
     fn recovery_view(&self, report: &IntegrityReport) -> RecoveryView {
         let rolled_back = report.rollback.as_ref().map(|row| RollbackView {
-            evidence: match &row.evidence {
-                Evidence::Mark(mark) => format!(
-                    "the mark of life {} at {}, shown in life {} at {}",
-                    mark.ordinal, mark.number, row.ordinal, row.number
-                ),
-                Evidence::Notarised(id) => format!("the signature on transaction {id}"),
-            },
+            evidence: row.describe(),
             shown_by: self.name_of(&row.shown_by),
             at_ms: row.at.as_ms(),
             data_until_ms: row.data_until.as_ms(),
