@@ -12,7 +12,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use crate::frame::{FrameError, HEADER_BYTES, HELLO_BYTES_MAX, Header, Hello, Kind};
 use crate::peer::Peer;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, describe};
 use crate::shared::TransportState;
 use crate::tls::{is_certificate_of, server_name};
 
@@ -135,6 +135,6 @@ fn broken(error: io::Error) -> Refusal {
     match error.get_ref() {
         // In TLS 1.3 the other side's verdict on our certificate arrives only now.
         Some(inner) if inner.is::<rustls::Error>() => Refusal::of_handshake(&error, None),
-        _ => Refusal::HandshakeFailed(error.to_string()),
+        _ => Refusal::HandshakeFailed(describe(&error)),
     }
 }

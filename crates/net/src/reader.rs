@@ -8,7 +8,7 @@ use tokio::io::Interest;
 use crate::assembly::grants;
 use crate::frame::{FrameError, HEADER_BYTES, Header, Kind};
 use crate::link::{Link, LinkState};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, describe};
 use crate::sink::{Inbound, Sink};
 
 /// Buffer size of one read of a socket, in bytes.
@@ -104,7 +104,7 @@ impl Link {
                 Ok(Some((count, count == buffer.len())))
             }
             (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
-                Err(Refusal::Lost(error.to_string()))
+                Err(Refusal::Lost(describe(&error)))
             }
             (None, _) => Ok(None),
         }
@@ -189,7 +189,7 @@ impl LinkState {
                 return Ok(());
             }
             let read = self.tls.read_tls(&mut bytes);
-            if read.map_err(|error| Refusal::Lost(error.to_string()))? == 0 {
+            if read.map_err(|error| Refusal::Lost(describe(&error)))? == 0 {
                 return Err(Refusal::Lost("closed by the peer".to_owned()));
             }
         }
@@ -212,7 +212,7 @@ impl LinkState {
                 Ok([]) => return Ok(()),
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(Refusal::Lost(error.to_string())),
+                Err(error) => return Err(Refusal::Lost(describe(&error))),
             };
             let count = bytes.len();
             let mut frames = 0;

@@ -117,7 +117,7 @@ impl Refusal {
                 Self::HandshakeFailed(format!("the other side refused it ({alert:?})"))
             }
             Some(error) => Self::NotTls(error.to_string()),
-            None => Self::HandshakeFailed(error.to_string()),
+            None => Self::HandshakeFailed(describe(error)),
         }
     }
 
@@ -146,6 +146,14 @@ impl Refusal {
     /// Returns whether the refusal is an ordinary event that needs no operator's attention.
     pub(crate) fn is_harmless(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Stopped)
+    }
+}
+
+/// Describes an error of a connection. The library's text for an end without notice is about TLS and names a page of its own.
+pub(crate) fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the other side closed it".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -199,6 +207,20 @@ impl RefusalLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_without_notice_is_told_in_plain_words() {
+        let text =
+            "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/";
+        for (kind, told) in [
+            (io::ErrorKind::UnexpectedEof, "the other side closed it"),
+            (io::ErrorKind::ConnectionReset, text),
+        ] {
+            let refusal = Refusal::of_handshake(&io::Error::new(kind, text), None);
+            let told = format!("the connection broke during its handshake: {told}");
+            assert_eq!(refusal.to_string(), told);
+        }
+    }
 
     #[test]
     fn lines_are_bounded_and_what_is_left_out_is_counted() {
