@@ -64,8 +64,13 @@ pub enum BootstrapError {
         mode: u32,
     },
     /// The description is not that of a network.
-    #[error("the network's description: {0}")]
-    Description(String),
+    #[error("the network's description: {message}")]
+    Description {
+        /// The fault.
+        message: String,
+        /// The action that mends it.
+        hint: &'static str,
+    },
     /// A certificate or key could not be made.
     #[error("making a certificate: {0}")]
     Certificate(String),
@@ -83,6 +88,16 @@ pub enum BootstrapError {
     /// The list of users can't be written.
     #[error(transparent)]
     Users(#[from] UsersError),
+}
+
+impl BootstrapError {
+    /// Returns the fault of a description with the action that mends it.
+    pub(crate) fn description(message: impl Into<String>, hint: &'static str) -> Self {
+        Self::Description {
+            message: message.into(),
+            hint,
+        }
+    }
 }
 
 /// A certificate of a node has less than [`super::RENEWED_DAYS`] left.
@@ -141,7 +156,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.description",
         cause: "The description of the network can't be carried out.",
-        action: "Correct NETWORK.toml: every node has a name of its own, and at least one is a notary.",
+        action: "Correct the field that the message names; docs/reference/network.md describes each.",
     },
     ErrorInfo {
         code: "bootstrap.certificate",
@@ -165,7 +180,7 @@ impl Coded for BootstrapError {
             BootstrapError::Occupied { .. } => "bootstrap.occupied",
             BootstrapError::Damaged { .. } => "bootstrap.damaged",
             BootstrapError::Exposed { .. } => "bootstrap.exposed",
-            BootstrapError::Description(_) => "bootstrap.description",
+            BootstrapError::Description { .. } => "bootstrap.description",
             BootstrapError::Certificate(_) => "bootstrap.certificate",
             BootstrapError::Mismatched { .. } => "bootstrap.mismatched",
             BootstrapError::Config(error) => error.code(),
@@ -175,6 +190,7 @@ impl Coded for BootstrapError {
 
     fn hint(&self) -> &'static str {
         match self {
+            BootstrapError::Description { hint, .. } => hint,
             BootstrapError::Config(error) => error.hint(),
             BootstrapError::Users(error) => error.hint(),
             _ => ErrorInfo::action_of(ERRORS, self.code()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use ledger::{LegalName, NodeInfo, NotaryInfo, Party};
@@ -21,7 +21,7 @@ use super::files::{
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
 use super::validity::{RENEWED_DAYS, days_left, not_after};
-use crate::config::NodeConfig;
+use crate::config::{ConfigError, NodeConfig};
 use crate::users::{FILE as USERS, UsersFile};
 
 /// The version of the protocols that this software speaks.
@@ -32,6 +32,8 @@ pub const PLATFORM_VERSION: u32 = 1;
 pub struct Bootstrapped {
     /// The nodes, in the order of the network description.
     pub nodes: Vec<BootstrappedNode>,
+    /// Whether a network that was there before has other nodes or parameters now. Its nodes learn of them at a start.
+    pub is_map_changed: bool,
 }
 
 /// One node's folder.
@@ -47,6 +49,8 @@ pub struct BootstrappedNode {
     pub api: SocketAddr,
     /// Whether the folder was there before.
     pub existed: bool,
+    /// Whether a certificate that the folder had was replaced, with its key.
+    pub renewed: bool,
     /// The notary it is, if it is one.
     pub notary: Option<NotaryInfo>,
 }
@@ -71,13 +75,17 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
         nodes.push(made);
         infos.push(info);
     }
-    let documents = Documents::renew(old, spec, infos, &folder)?;
+    let documents = Documents::renew(old.clone(), spec, infos, &folder)?;
     for dir in folders(out)? {
         documents.write(&dir, authority.documents())?;
     }
     // Written last: by now every node has the documents.
     documents.write(&folder, authority.documents())?;
-    Ok(Bootstrapped { nodes })
+    let is_map_changed = old.is_some_and(|old| old != documents);
+    Ok(Bootstrapped {
+        nodes,
+        is_map_changed,
+    })
 }
 
 /// The nodes' folders.
@@ -239,7 +247,9 @@ fn make_node(
     };
     // Without the signed state of a store, a later start cannot tell a lost one from a new one.
     expect_store(&dir, existed, &identity_seed)?;
-    if needs_certificate(&dir)? {
+    let needs = needs_certificate(&dir)?;
+    let renewed = needs && dir.join(CHAIN).exists();
+    if needs {
         let names = &spec.host_names;
         let (chain, key) = authority.certify(&spec.name, &party.id(), names, certificate_days)?;
         // A run that is cut short from here on leaves no certificate, and the next one makes it.
@@ -265,7 +275,8 @@ fn make_node(
     } else {
         let token = read_secret(&token_path)?;
         let sha256 = Hash::plain(token.expose().trim().as_bytes()).to_string();
-        let text = config_text(spec, &sha256, ports)?;
+        let (address, api) = (ports.choose(spec.address)?, ports.choose(spec.api)?);
+        let text = config_text(spec, &sha256, address, api)?;
         let config = NodeConfig::parse(&text, &config_path)?;
         write(&config_path, text.as_bytes())?;
         config
@@ -287,6 +298,7 @@ fn make_node(
             address,
             api,
             existed,
+            renewed,
             notary: info.notary,
         },
         info,
@@ -309,20 +321,77 @@ fn addresses(config: &NodeConfig) -> Result<Vec<String>, BootstrapError> {
     }
     if config.p2p.listen.ip().is_unspecified() {
         let message = format!(
-            "{} listens on all addresses: say with 'advertised' where others find it",
+            "{} listens on all addresses, and has no 'advertised'",
             config.node.name
         );
-        return Err(BootstrapError::Description(message));
+        let hint =
+            "Say with 'advertised = [\"host:port\"]' in that [[node]] where other nodes find it.";
+        return Err(BootstrapError::description(message, hint));
     }
     Ok(vec![config.p2p.listen.to_string()])
 }
 
+/// Checks the sections that the description `path` adds to a node's configuration.
+///
+/// # Errors
+/// A field is unknown or has a bad value. The error names the description, not the configuration that is made of it.
+pub(super) fn check_config(spec: &NodeSpec, path: &Path) -> Result<(), BootstrapError> {
+    // Any port stands for one that is chosen later.
+    let with_port = |wanted: Option<SocketAddr>, port: u16| match wanted {
+        Some(address) if address.port() != 0 => address,
+        Some(address) => (address.ip(), port).into(),
+        None => (Ipv4Addr::LOCALHOST, port).into(),
+    };
+    let (address, api) = (with_port(spec.address, 1), with_port(spec.api, 2));
+    let text = config_text(spec, &Hash::ZERO.to_string(), address, api)?;
+    let Err(error) = NodeConfig::parse(&text, path) else {
+        return Ok(());
+    };
+    let of_node = |message: &str| format!("the config of {}: {message}", spec.name);
+    Err(BootstrapError::Config(match error {
+        ConfigError::Invalid { path, message } => {
+            let message = without_line(&message);
+            ConfigError::Invalid {
+                path,
+                message: of_node(&message),
+            }
+        }
+        ConfigError::OutOfRange {
+            path,
+            field,
+            message,
+        } => ConfigError::OutOfRange {
+            path,
+            field,
+            message: format!("{message} (the config of {})", spec.name),
+        },
+        error => error,
+    }))
+}
+
+/// Removes the line and the column, which are those of the configuration that was made, from the text of an error.
+fn without_line(message: &str) -> String {
+    let Some((place, fault)) = message.split_once(": ") else {
+        return message.to_owned();
+    };
+    if !place.starts_with("line ") {
+        return message.to_owned();
+    }
+    match place.split_once('(') {
+        Some((_, field)) => format!("{}: {fault}", field.trim_end_matches(')')),
+        None => fault.to_owned(),
+    }
+}
+
+/// Returns the text of a new node's configuration.
 fn config_text(
     spec: &NodeSpec,
     token_sha256: &str,
-    ports: &mut Ports,
+    address: SocketAddr,
+    api: SocketAddr,
 ) -> Result<String, BootstrapError> {
-    let failed = |what: String| BootstrapError::Description(format!("{}: {what}", spec.name));
+    const HINT: &str = "Write the node's config as sections of node.toml, such as [node.config.limits]; docs/reference/config.md lists them.";
+    let failed = |what: String| BootstrapError::description(format!("{}: {what}", spec.name), HINT);
     let mut table = spec.config.clone();
     let mut set = |section: &str, key: &str, value: toml::Value| {
         let entry = table
@@ -335,15 +404,11 @@ fn config_text(
         Ok::<(), BootstrapError>(())
     };
     set("node", "name", spec.name.to_string().into())?;
-    set(
-        "p2p",
-        "listen",
-        ports.choose(spec.address)?.to_string().into(),
-    )?;
+    set("p2p", "listen", address.to_string().into())?;
     if !spec.advertised.is_empty() {
         set("p2p", "advertised", spec.advertised.clone().into())?;
     }
-    set("api", "listen", ports.choose(spec.api)?.to_string().into())?;
+    set("api", "listen", api.to_string().into())?;
     let mut entry = toml::Table::new();
     entry.insert("user".to_owned(), "operator".into());
     entry.insert("sha256".to_owned(), token_sha256.into());
@@ -359,7 +424,10 @@ fn config_text(
             section.insert("validating".to_owned(), true.into());
         }
     } else if table.contains_key("notary") {
-        return Err(failed("config.notary without 'notary = true'".to_owned()));
+        return Err(BootstrapError::description(
+            format!("{}: config.notary without 'notary = true'", spec.name),
+            "Add 'notary = true' to that [[node]], or remove its config.notary.",
+        ));
     }
     let text = toml::to_string(&table).map_err(|error| failed(error.to_string()))?;
     Ok(format!("# Every field: docs/reference/config.md\n\n{text}"))

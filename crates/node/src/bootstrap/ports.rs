@@ -40,8 +40,10 @@ impl Ports {
         if wanted.port() != 0 {
             return Ok(wanted);
         }
-        self.free(wanted.ip())
-            .ok_or_else(|| BootstrapError::Description(format!("no free port on {}", wanted.ip())))
+        self.free(wanted.ip()).ok_or_else(|| {
+            let message = format!("no free port on {}", wanted.ip());
+            BootstrapError::description(message, "Give an address of this machine, with a port.")
+        })
     }
 
     fn free(&mut self, ip: IpAddr) -> Option<SocketAddr> {

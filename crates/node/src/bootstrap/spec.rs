@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::error::BootstrapError;
 use super::files::AUTHORITY;
+use super::network::check_config;
 use crate::config::read_toml;
 
 /// The description of a network.
@@ -87,71 +88,99 @@ impl NetworkSpec {
     pub fn read(path: &Path) -> Result<Self, BootstrapError> {
         let spec: NetworkSpec = read_toml(path)?;
         spec.check()?;
+        for node in &spec.nodes {
+            check_config(node, path)?;
+        }
         Ok(spec)
     }
 
     /// Whether the description makes a network.
     pub(super) fn check(&self) -> Result<(), BootstrapError> {
-        let fail = |message: String| Err(BootstrapError::Description(message));
+        let fail = |message: String, hint| Err(BootstrapError::description(message, hint));
         if !self.nodes.iter().any(|node| node.notary) {
-            return fail("no node has 'notary = true'".to_owned());
+            let hint = "Add 'notary = true' to one [[node]].";
+            return fail("no node has 'notary = true'".to_owned(), hint);
         }
         for (days, what) in [
             (self.certificate_days, "certificate_days"),
             (self.root_days, "root_days"),
         ] {
             if !(DAYS_MIN..=DAYS_MAX).contains(&days) {
-                return fail(format!(
-                    "{what} is {days}; {DAYS_MIN} to {DAYS_MAX} are possible"
-                ));
-            }
-        }
-        for node in &self.nodes {
-            let is_name = |name: &&String| !name.is_empty() && name.is_ascii();
-            if let Some(name) = node.host_names.iter().find(|name| !is_name(name)) {
-                return fail(format!(
-                    "'{name}' of {} is no name for a certificate: use ASCII, such as xn--...",
-                    node.name
-                ));
+                return fail(
+                    format!("{what} is {days}; {DAYS_MIN} to {DAYS_MAX} are possible"),
+                    "Set the field to a number of days in this range, or remove it to have the default.",
+                );
             }
         }
         for (at, node) in self.nodes.iter().enumerate() {
-            let (name, folder) = (&node.name, node.folder());
-            if folder == AUTHORITY {
-                return fail(format!("the folder '{folder}' is the root's own: {name}"));
-            }
-            if node.validating && !node.notary {
-                return fail(format!("'validating' without 'notary = true': {name}"));
-            }
-            let section = node.config.get("notary").and_then(toml::Value::as_table);
-            if section.is_some_and(|section| section.contains_key("validating")) {
-                let rule = "write 'validating' next to 'notary = true', not in its config";
-                return fail(format!("{rule}: {name}"));
-            }
-            let others = &self.nodes[..at];
-            if others.iter().any(|other| other.folder() == folder) {
-                return fail(format!(
-                    "two nodes would have the folder '{folder}': {name}"
-                ));
-            }
-            if let Some(bad) = node.advertised.iter().find(|address| !is_address(address)) {
-                return fail(format!(
-                    "advertised '{bad}' is not of the form host:port: {name}"
-                ));
-            }
-            for address in [node.address, node.api].into_iter().flatten() {
-                let taken = |other: &NodeSpec| [other.address, other.api].contains(&Some(address));
-                let twice = node.address == node.api || others.iter().any(taken);
-                if address.port() != 0 && twice {
-                    return fail(format!("{address} is given twice: {name}"));
-                }
-            }
+            node.check(&self.nodes[..at])?;
         }
         Ok(())
     }
 }
 
 impl NodeSpec {
+    /// Checks a node, also against those before it.
+    fn check(&self, others: &[NodeSpec]) -> Result<(), BootstrapError> {
+        let (name, folder) = (&self.name, self.folder());
+        let fail = |message: String, hint| Err(BootstrapError::description(message, hint));
+        let is_name = |name: &&String| !name.is_empty() && name.is_ascii();
+        if let Some(host) = self.host_names.iter().find(|host| !is_name(host)) {
+            return fail(
+                format!("'{host}' of {name} is no name for a certificate"),
+                "Write host_names in ASCII; an international name in its form that begins with xn--.",
+            );
+        }
+        if folder == AUTHORITY {
+            return fail(
+                format!("the folder '{folder}' is the root's own: {name}"),
+                "Choose another organisation, or add an organisational unit (OU=..): the folder is named after both.",
+            );
+        }
+        if self.validating && !self.notary {
+            return fail(
+                format!("'validating' without 'notary = true': {name}"),
+                "Add 'notary = true' to that [[node]], or remove 'validating'.",
+            );
+        }
+        let section = self.config.get("notary").and_then(toml::Value::as_table);
+        if section.is_some_and(|section| section.contains_key("validating")) {
+            return fail(
+                format!("'validating' is in the config of {name}"),
+                "Write 'validating' next to 'notary = true', not in the node's config.",
+            );
+        }
+        if others.iter().any(|other| other.name == *name) {
+            return fail(
+                format!("two nodes have the name {name}"),
+                "Give each [[node]] a name of its own.",
+            );
+        }
+        if others.iter().any(|other| other.folder() == folder) {
+            return fail(
+                format!("two nodes would have the folder '{folder}': {name}"),
+                "A folder is named after organisation and organisational unit. Give one of the two nodes a unit of its own (OU=..).",
+            );
+        }
+        if let Some(bad) = self.advertised.iter().find(|address| !is_address(address)) {
+            return fail(
+                format!("advertised '{bad}' is not of the form host:port: {name}"),
+                "Write each address as host:port, such as bank-a.example.org:10200.",
+            );
+        }
+        for address in [self.address, self.api].into_iter().flatten() {
+            let taken = |other: &NodeSpec| [other.address, other.api].contains(&Some(address));
+            let twice = self.address == self.api || others.iter().any(taken);
+            if address.port() != 0 && twice {
+                return fail(
+                    format!("{address} is given twice: {name}"),
+                    "Give each 'address' and each 'api' a port of its own.",
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it is a notary, and if so one that validates.
     pub(super) fn notary_kind(&self) -> Option<bool> {
         self.notary.then_some(self.validating)

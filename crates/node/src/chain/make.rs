@@ -90,16 +90,18 @@ pub struct MadeServer {
 pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, ChainStartError> {
     if plan.servers == 0 || plan.servers > SERVERS_MAX {
         let text = format!("{} servers; 1 to {SERVERS_MAX} can be", plan.servers);
-        return Err(BootstrapError::Description(text).into());
+        let hint = "Give a number of servers in this range with --servers.";
+        return Err(BootstrapError::description(text, hint).into());
     }
     let ports_count = 2 * plan.servers;
     if let Some(first) = plan.first_port
         && usize::from(first) + ports_count > PORTS
     {
         let text = format!(
-            "the network needs {ports_count} ports from port {first} on; choose a lower first port"
+            "the network needs {ports_count} ports from port {first} on; the last one is 65535"
         );
-        return Err(BootstrapError::Description(text).into());
+        let hint = "Give a lower port with --first-port, or leave it out.";
+        return Err(BootstrapError::description(text, hint).into());
     }
     let genesis_path = out.join(GENESIS);
     if genesis_path.exists() {
@@ -134,7 +136,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         create(&dir)?;
         let legal: LegalName = format!("O=Server {}, L=Chain, C=GB", at + 1)
             .parse()
-            .map_err(|error| BootstrapError::Description(format!("{error}")))?;
+            .map_err(|error| BootstrapError::description(format!("{error}"), "Report this."))?;
         let names = [plan.ip.to_string()];
         // Servers of a test network are made once, so their certificates last as long as the root.
         let (chain, key) = authority.certify(&legal, &legal.party_id(), &names, root_days())?;
@@ -271,8 +273,8 @@ fn config_of(
 }
 
 fn text_of(head: &str, value: &impl serde::Serialize) -> Result<String, ChainStartError> {
-    let text =
-        toml::to_string(value).map_err(|error| BootstrapError::Description(error.to_string()))?;
+    let text = toml::to_string(value)
+        .map_err(|error| BootstrapError::description(error.to_string(), "Report this."))?;
     Ok(format!("# {head}\n\n{text}"))
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use node::bootstrap::{NodeFiles, days_left, not_after};
+use primitives::Coded;
 use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::CertificateDer;
 
@@ -73,7 +74,7 @@ fn descriptions_that_make_no_network() {
         (
             node("notary = true\nconfig.notary.validating = true"),
             "bootstrap.description",
-            "next to",
+            "'validating' is in the config of O=A",
         ),
         (
             with("[[node]]\nname = \"O=B, L=Y, C=YY\"\nvalidating = true"),
@@ -89,6 +90,53 @@ fn descriptions_that_make_no_network() {
         ("garbage".to_owned(), "config.invalid", "line 1"),
     ] {
         refused(Stage::empty().bootstrap(&description), code, says);
+    }
+}
+
+#[test]
+fn a_fault_of_a_description_has_a_hint_of_its_own() {
+    let node = |more: &str| format!("[[node]]\nname = \"O=A, L=X, C=XX\"\n{more}\n");
+    let with = |more: &str| format!("{}{more}", node("notary = true"));
+    for (description, hint) in [
+        (node(""), "Add 'notary = true' to one [[node]]."),
+        (
+            format!("certificate_days = 1\n{}", with("")),
+            "number of days in this range",
+        ),
+        (
+            with("[[node]]\nname = \"O=A, L=Y, C=YY\""),
+            "Give one of the two nodes a unit of its own",
+        ),
+        (
+            with("[[node]]\nname = \"O=A, L=X, C=XX\""),
+            "Give each [[node]] a name of its own.",
+        ),
+        (node("notary = true\nadvertised = [\"here\"]"), "host:port"),
+        (node("notary = true\naddress = \"0.0.0.0:1\""), "advertised"),
+        (node("notary = true\nconfig.p2p = 3"), "config.limits"),
+    ] {
+        let outcome = Stage::empty().bootstrap(&description);
+        let error = outcome.map(drop).expect_err(&description);
+        assert!(error.hint().contains(hint), "{error}: {}", error.hint());
+    }
+    // A fault in a node's config is one of the description, not of the node.toml that is made of it.
+    for (config, says) in [
+        (
+            "live_flow = 1",
+            "NETWORK.toml: the config of O=A, L=X, C=XX: `live_flow`: unknown field",
+        ),
+        ("live_flows = 0", "NETWORK.toml: limits.live_flows: "),
+    ] {
+        let stage = Stage::empty();
+        let description = node(&format!("notary = true\nconfig.limits.{config}"));
+        let error = stage.bootstrap(&description).map(drop);
+        let text = error.expect_err(config).to_string();
+        assert!(text.contains(says), "{text}");
+        assert!(
+            !text.contains("node.toml") && !text.contains("line "),
+            "{text}"
+        );
+        assert!(!stage.out().exists(), "nothing is written");
     }
 }
 
@@ -205,7 +253,10 @@ fn a_certificate_that_ends_soon_is_renewed() {
     // Each line: the days that are left, and after another bootstrap.
     for (left, then) in [(29, 365), (31, 31), (5, 365)] {
         certify_for(&stage.out(), "bank-a", left);
-        stage.bootstrap(THREE).expect("bootstrapped");
+        let made = stage.bootstrap(THREE).expect("bootstrapped");
+        let renewed: Vec<bool> = made.nodes.iter().map(|node| node.renewed).collect();
+        assert_eq!(renewed, [false, left < 30, false], "{left}");
+        assert!(!made.is_map_changed, "certificates are not in the map");
         let found = days(own);
         assert!((then - 1..=then).contains(&found), "{left}: {found}");
     }

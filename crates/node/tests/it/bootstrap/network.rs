@@ -99,7 +99,8 @@ fn again_changes_nothing() {
     let stage = Stage::three();
     let before = stage.files();
     let made = stage.bootstrap(THREE).expect("again");
-    assert!(made.nodes.iter().all(|node| node.existed));
+    assert!(made.nodes.iter().all(|node| node.existed && !node.renewed));
+    assert!(!made.is_map_changed);
     assert_eq!(stage.files(), before);
 }
 
@@ -124,6 +125,7 @@ fn a_new_node_is_added_to_all_and_changes_no_key() {
         advertised = ["c.example.org:10005", "192.0.2.7:10005"]
     "#;
     let made = stage.bootstrap(description).expect("added");
+    assert!(made.is_map_changed);
     assert_eq!(
         made.nodes
             .iter()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use node::bootstrap::{BootstrappedNode, NetworkSpec, bootstrap};
+use node::bootstrap::{BootstrappedNode, NetworkSpec, RENEWED_DAYS, bootstrap};
 use serde::Serialize;
 
 use crate::cli::program;
@@ -26,6 +26,8 @@ pub struct Args {
 #[derive(Debug, Serialize)]
 struct Made {
     nodes: Vec<MadeNode>,
+    /// The network has other nodes or parameters than before, so its running nodes have to be restarted.
+    restart_needed: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,6 +38,7 @@ struct MadeNode {
     address: String,
     api: String,
     existed: bool,
+    renewed: bool,
     notary: Option<MadeNotary>,
 }
 
@@ -53,6 +56,7 @@ impl From<BootstrappedNode> for MadeNode {
             address: node.address.to_string(),
             api: node.api.to_string(),
             existed: node.existed,
+            renewed: node.renewed,
             notary: node.notary.map(|notary| MadeNotary {
                 validating: notary.validating,
             }),
@@ -67,6 +71,7 @@ impl Args {
         let made = bootstrap(&spec, &self.out).map_err(failed)?;
         let made = Made {
             nodes: made.nodes.into_iter().map(MadeNode::from).collect(),
+            restart_needed: made.is_map_changed,
         };
         self.output.show(&made, people)
     }
@@ -86,7 +91,12 @@ fn people(made: &Made) -> String {
             node.address.clone(),
             format!("https://{}", node.api),
             node.folder.clone(),
-            if node.existed { "kept" } else { "new" }.to_owned(),
+            match (node.existed, node.renewed) {
+                (_, true) => "renewed",
+                (true, false) => "kept",
+                (false, false) => "new",
+            }
+            .to_owned(),
         ]);
     }
     let mut text = table.render(stdout_ink());
@@ -94,5 +104,70 @@ fn people(made: &Made) -> String {
     for node in &made.nodes {
         text.push_str(&format!("  {} node run {}\n", program(), node.folder));
     }
+    text.push_str(&renewals(made));
+    if made.restart_needed {
+        text.push_str(RESTART);
+    }
     text
+}
+
+/// The action after a change of the network map.
+const RESTART: &str = "
+Nodes that run know of the change only after a restart: until then they refuse the new nodes. Restart each node that was there
+before. If it runs in a folder elsewhere, first copy network/ of its folder here to that folder.
+";
+
+/// Names the certificates that were replaced, and the action.
+fn renewals(made: &Made) -> String {
+    let renewed = made.nodes.iter().filter(|node| node.renewed);
+    let files: String = renewed
+        .map(|node| format!("  {0}/tls.pem and {0}/tls.key.pem\n", node.folder))
+        .collect();
+    match files.as_str() {
+        "" => String::new(),
+        files => format!(
+            "\nNew certificates and keys, because the old ones end within {RENEWED_DAYS} days or lack a key:\n{files}Copy both files into the folder that the node runs in, if it is another one, and restart the node.\n"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renewed_certificates_and_restarts_are_told() {
+        let node = |folder: &str, existed, renewed| MadeNode {
+            name: "O=A, L=X, C=GB".to_owned(),
+            party_id: String::new(),
+            folder: folder.to_owned(),
+            address: String::new(),
+            api: String::new(),
+            existed,
+            renewed,
+            notary: None,
+        };
+        for (nodes, restart_needed, shown, absent) in [
+            (vec![node("n/a", false, false)], false, " new", "restart"),
+            (vec![node("n/a", true, false)], false, " kept", "restart"),
+            (
+                vec![node("n/a", true, true), node("n/b", true, false)],
+                false,
+                "  n/a/tls.pem and n/a/tls.key.pem",
+                "n/b/tls.pem",
+            ),
+            (
+                vec![node("n/a", true, false), node("n/b", false, false)],
+                true,
+                "Restart each node that was there",
+                "tls.pem",
+            ),
+        ] {
+            let text = people(&Made {
+                nodes,
+                restart_needed,
+            });
+            assert!(text.contains(shown) && !text.contains(absent), "{text}");
+        }
+    }
 }
