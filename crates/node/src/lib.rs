@@ -16,8 +16,9 @@ pub(crate) mod ledger_store;
 
 pub use core::{
     Apps, Node, Rebuilt, StartError, accept_store, described_flows, forget_member, init_store,
-    rebuild_view,
+    rebuild_view, rehearse_start,
 };
+pub use store::{OpenError as StoreOpenError, RehearsalFigures};
 
 /// The codes of this crate's own errors.
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chain::core::{Core, Settings};
 use chain::genesis::write_genesis;
-use chain::port::StoreFailure;
+use chain::port::{Reads, StoreFailure, Table};
 use chain::state::read;
 use chain::{ChainTime, Height};
 use net::gossip::{GossipLimits, GossipOptions};
@@ -24,7 +24,7 @@ use super::pump::pump;
 use super::shared::ChainNodeState;
 use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
-use super::store::{Store, open_store};
+use super::store::open_store;
 use crate::http::{AnonymousLimits, ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
 use crate::open_files;
 
@@ -170,11 +170,11 @@ impl ChainNode {
 }
 
 /// Opens the core of a node's folder on its store.
-pub(super) fn core_of(
+pub(super) fn core_of<R: Reads<Table>>(
     files: &ChainFiles,
-    store: Store,
+    store: R,
     now: ChainTime,
-) -> Result<Core<Store>, ChainStartError> {
+) -> Result<Core<R>, ChainStartError> {
     let genesis = Arc::clone(&files.genesis);
     Core::open(store, genesis, settings(files), now).map_err(|fault| {
         let rejection = fault.rejection();
@@ -196,7 +196,7 @@ fn settings(files: &ChainFiles) -> Settings {
     }
 }
 
-fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
+pub(super) fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
     let api = &files.config.api;
     let mut tokens = Vec::with_capacity(api.tokens.len());
     for entry in &api.tokens {

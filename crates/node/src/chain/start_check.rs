@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use chain::port::Table;
+use chain::port::{Reads, Table};
 use chain::state::{Depth, Examined, examine};
 use store::Embedded;
 
@@ -20,17 +20,10 @@ pub(super) fn check_at_start(
     store: &Embedded<Table>,
     files: &ChainFiles,
 ) -> Result<(), ChainStartError> {
-    let section = files.config.store;
-    if section.check_blocks == 0 {
-        return Ok(());
-    }
     let began = Instant::now();
-    let depth = Depth {
-        blocks: section.check_blocks,
-        transactions: CHECKED_TRANSACTIONS,
+    let Some(found) = examine_newest(store.clone(), files)? else {
+        return Ok(());
     };
-    let found =
-        examine(store.clone(), &files.genesis, depth).map_err(ChainStartError::StoreFailed)?;
     let ms = primitives::whole_ms(began.elapsed());
     if found.is_sound() {
         tracing::info!(
@@ -46,13 +39,42 @@ pub(super) fn check_at_start(
     for damage in &found.damage {
         tracing::error!(code = "chain.store_damaged", "the store: {damage}");
     }
-    if !section.repair {
-        return Err(ChainStartError::StoreFailed(found.failure()));
-    }
+    refuse_unmended(&found, files)?;
     for did in mend(store, &found)? {
         tracing::warn!("the store: {did}");
     }
     Ok(())
+}
+
+/// Examines the newest blocks, as many as the settings say: `None` if they say none. Changes nothing.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn examine_newest<R: Reads<Table>>(
+    store: R,
+    files: &ChainFiles,
+) -> Result<Option<Examined>, ChainStartError> {
+    let blocks = files.config.store.check_blocks;
+    if blocks == 0 {
+        return Ok(None);
+    }
+    let depth = Depth {
+        blocks,
+        transactions: CHECKED_TRANSACTIONS,
+    };
+    let found = examine(store, &files.genesis, depth).map_err(ChainStartError::StoreFailed)?;
+    Ok(Some(found))
+}
+
+/// Refuses a damaged store that a start may not or cannot repair.
+///
+/// # Errors
+/// It is such a store.
+pub(super) fn refuse_unmended(found: &Examined, files: &ChainFiles) -> Result<(), ChainStartError> {
+    match files.config.store.repair && found.mending.is_some() {
+        true => Ok(()),
+        false => Err(ChainStartError::StoreFailed(found.failure())),
+    }
 }
 
 /// Writes the rows that repair a store. Returns a description of each repair.

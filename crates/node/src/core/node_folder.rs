@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use kernel::Event;
-use kernel::folder::{FolderContents, FolderReport, forget_member as forget_row, members};
+use kernel::folder::{
+    AuditMark, FolderContents, FolderReport, forget_member as forget_row, members,
+};
 use kernel::port::Table;
 use primitives::storage::Reads;
 use primitives::{ErrorInfo, Hash};
@@ -39,8 +41,16 @@ pub(super) struct Loss {
 pub(super) fn contents(folder: &Path, view: &Path) -> Result<FolderContents, StartError> {
     Ok(FolderContents {
         view_states: contracts_held(view).into_iter().collect(),
-        audit: AuditLog::mark(folder)?,
+        audit: audit_mark(folder)?,
     })
+}
+
+/// Returns the position of a folder's audit log.
+///
+/// # Errors
+/// It can't be read.
+pub(super) fn audit_mark(folder: &Path) -> Result<Option<AuditMark>, StartError> {
+    Ok(AuditLog::mark(folder)?)
 }
 
 /// Warns about the states that the node holds and cannot use.

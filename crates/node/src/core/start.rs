@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::folder::FolderRecord;
 use kernel::port::{Table, damaged};
-use kernel::{Event, Identity, Kernel, Priority};
+use kernel::{Event, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use primitives::storage::Reads;
 use runtime::Running;
@@ -32,7 +31,7 @@ use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
-use super::{history_look_ups, node_folder, put_off, uniqueness};
+use super::{history_look_ups, node_folder, opening, put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
@@ -114,30 +113,20 @@ impl Node {
 
         let clock = Clock::default();
         let network = Arc::new(network);
-        let contracts = Arc::new(apps.contracts);
+        let keys = vec![identity.public().clone()];
+        let kernel_identity = opening::kernel_identity(&config, &info, identity, &network, apps);
+        let contracts = Arc::clone(&kernel_identity.contracts);
+        let flows = Arc::clone(&kernel_identity.flows);
         for descriptor in contracts.descriptors() {
             // An operator who authorises an upgrade needs these hashes.
             tracing::info!(hash = %descriptor.hash(), "contract {}", descriptor.contract());
         }
-        let mut flows = apps.flows;
-        if config.notary.is_some_and(|notary| !notary.answer_sessions) {
-            flows.close_sessions();
-        }
-        let flows = Arc::new(flows);
-        let keys = vec![identity.public().clone()];
-        let kernel_identity = Identity {
-            me: info.party.clone(),
-            keys: vec![identity],
-            network: Arc::clone(&network),
-            contracts: Arc::clone(&contracts),
-            flows: Arc::clone(&flows),
-        };
         let options = kernel_options(&config)?;
         let mut first = Vec::new();
         let view_path = data.join(VIEW);
         let contents = node_folder::contents(&dir, &view_path)?;
-        let record = FolderRecord::compare(&contents, &kernel_identity, &options.entropy, &store);
-        let (record, rows) = record.map_err(|error| StartError::of_kernel(error, &dir))?;
+        let (record, rows) =
+            opening::folder_record(&dir, &contents, &kernel_identity, &options, &store)?;
         // Every start of a node with an audit log commits here, so a store that can't be written stops the start.
         let committed = committer.handle().commit(Class::Normal, rows);
         committed.map_err(StartError::StoreFailed)?;
