@@ -114,7 +114,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Api(command) => command.run(),
         Command::User(command) => command.run(),
         Command::Recover(arguments) => arguments.run(),
-        Command::Doctor(arguments) => arguments.run(),
+        Command::Doctor(arguments) => arguments.run(register),
         Command::Completions(arguments) => arguments.run(Cli::command(), program()),
         Command::Man(arguments) => arguments.run(Cli::command(), program()),
         Command::Lab(command) => command.run(),

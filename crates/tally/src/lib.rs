@@ -60,8 +60,8 @@ pub struct Application {
 }
 
 impl Application {
-    /// Creates an application with contracts and flows. `register` is called once, when the command runs a node, after the
-    /// built-in ones are registered.
+    /// Creates an application with contracts and flows. `register` is called once, when the command runs a node or rehearses its start,
+    /// after the built-in ones are registered.
     pub fn new(
         register: impl FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>
         + 'static,

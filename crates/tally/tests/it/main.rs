@@ -20,6 +20,7 @@ mod copied_folder;
 mod crash;
 mod deep_chain;
 mod demo;
+mod doctor;
 mod durability;
 mod empty_bank;
 mod failing_disk;

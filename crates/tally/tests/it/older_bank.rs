@@ -30,6 +30,11 @@ async fn an_older_bank_recovers_what_it_lost() {
     let doctor = restore::command(&network, A, "doctor --node %");
     assert!(doctor.out.contains("node.rolled_back"), "{}", doctor.out);
     assert_ne!(doctor.code, 0);
+    let checked = restore::command(&network, A, "network check %");
+    assert!(checked.out.contains("node.rolled_back"), "{}", checked.out);
+    assert_eq!(checked.code, 5);
+    let info = restore::command(&network, A, "node info --node %");
+    assert!(info.out.contains("node.rolled_back"), "{}", info.out);
     let ready = network.restart(A);
     ready.expect("it starts, and stays stopped");
     let a = stage::client(&network, A);

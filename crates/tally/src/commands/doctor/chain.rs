@@ -8,7 +8,8 @@ use node::chain::{CONFIG, ChainConfig, ChainFiles, ChainStartError, load_chain_d
 use primitives::{Coded, Timestamp};
 
 use super::finding::Finding;
-use super::{folder, machine, of_disk, ports};
+use super::ports::Holder;
+use super::{folder, machine, of_disk, ports, start, token};
 use crate::failure::Failure;
 use crate::output::grouped;
 use crate::target::Target;
@@ -19,7 +20,10 @@ pub fn examine(folder: &Path) -> Vec<Finding> {
     let config = ChainConfig::read(&folder.join(CONFIG));
     findings.push(match &config {
         Ok(_) => Finding::ok("configuration", "of a chain node, read and checked"),
-        Err(error) => Finding::problem("configuration", error.to_string(), error.hint()),
+        Err(error) => {
+            let found = format!("{}: {error}", error.code());
+            Finding::problem("configuration", found, error.hint())
+        }
     });
     findings.extend(folder::permissions(folder));
     let files = load_chain_dir(folder);
@@ -38,6 +42,9 @@ pub fn examine(folder: &Path) -> Vec<Finding> {
     findings.extend(of_disk(folder, &config.node.data_dir));
     let (connections, peers) = (config.api.connections_max, config.p2p.peers_max);
     findings.push(machine::open_files(connections, peers));
+    let hashes = config.api.tokens.iter();
+    let hashes = hashes.map(|entry| entry.sha256.as_str());
+    findings.push(token::check(folder, CONFIG, hashes, None));
     findings.extend(of_process(folder, &config, files.ok().as_ref()));
     findings
 }
@@ -59,7 +66,7 @@ struct Answers {
     peers: ChainPeers,
 }
 
-/// Checks the ports, and the node that listens there.
+/// Checks the store and the ports, and the node that listens there.
 fn of_process(folder: &Path, config: &ChainConfig, files: Option<&ChainFiles>) -> Vec<Finding> {
     let answers = ask(folder);
     let is_this = |answers: &&Answers| {
@@ -70,11 +77,21 @@ fn of_process(folder: &Path, config: &ChainConfig, files: Option<&ChainFiles>) -
     let software = this.map(|answers| answers.status.software.as_str());
     // Software is written as its name, a slash and its version.
     let version = software.and_then(|text| text.rsplit('/').next());
-    let mut findings = vec![
-        ports::port("p2p port", config.p2p.listen, this.is_some()),
-        ports::port("API port", config.api.listen, this.is_some()),
+    let mut findings = Vec::new();
+    let mut is_in_use = false;
+    if this.is_some() {
+        findings.push(Finding::ok("store", "open: the node runs"));
+    } else if let Some(files) = files {
+        let rehearsal = start::of_chain(files);
+        is_in_use = rehearsal.is_in_use;
+        findings.push(rehearsal.finding);
+    }
+    let holder = Holder::of(this.is_some(), is_in_use);
+    findings.extend([
+        ports::port("p2p port", config.p2p.listen, holder),
+        ports::port("API port", config.api.listen, holder),
         ports::version(version),
-    ];
+    ]);
     if let Some(answers) = this {
         findings.extend(running(answers, !config.p2p.seeds.is_empty()));
     }

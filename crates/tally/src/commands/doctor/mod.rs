@@ -4,23 +4,32 @@ mod chain;
 mod disk;
 mod finding;
 mod folder;
+mod health;
 mod machine;
+mod map;
 mod peers;
 mod ports;
 mod quarantine;
+mod start;
 mod stores;
+mod token;
 
 use std::path::{Path, PathBuf};
 
 use node::bootstrap::{BootstrapError, load_node_dir};
 use node::chain::is_chain_dir;
 use node::config::NodeConfig;
+use node::users::UsersFile;
 use primitives::Coded;
 
 pub use self::finding::Verdict;
 use self::finding::{Finding, people};
 pub use self::folder::certificates;
+pub use self::health::{not_ready, severity};
+pub use self::map::is_outdated;
 pub use self::peers::offset_of_others_ms;
+use self::ports::Holder;
+use crate::Register;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -40,8 +49,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(self) -> Result<(), Failure> {
-        let findings = examine(&self.node);
+    pub fn run(self, register: Register) -> Result<(), Failure> {
+        let findings = examine(&self.node, register);
         self.output.show(&findings, |findings| people(findings))?;
         let problems = findings
             .iter()
@@ -58,15 +67,15 @@ impl Args {
     }
 }
 
-fn examine(folder: &Path) -> Vec<Finding> {
+fn examine(folder: &Path, register: Register) -> Vec<Finding> {
     match is_chain_dir(folder) {
         true => chain::examine(folder),
-        false => examine_ledger(folder),
+        false => examine_ledger(folder, register),
     }
 }
 
-/// Examines the folder of a node of a ledger.
-fn examine_ledger(folder: &Path) -> Vec<Finding> {
+/// Examines the folder of a node of a ledger. A start is rehearsed with the contracts and flows that `register` adds.
+fn examine_ledger(folder: &Path, register: Register) -> Vec<Finding> {
     let mut findings = Vec::new();
     let config = NodeConfig::read(&folder.join(CONFIG));
     findings.push(match &config {
@@ -74,7 +83,10 @@ fn examine_ledger(folder: &Path) -> Vec<Finding> {
         Err(error) if !folder.join(CONFIG).exists() => {
             Finding::problem("configuration", error.to_string(), NO_NODE)
         }
-        Err(error) => Finding::problem("configuration", error.to_string(), error.hint()),
+        Err(error) => {
+            let found = format!("{}: {error}", error.code());
+            Finding::problem("configuration", found, error.hint())
+        }
     });
     findings.extend(folder::permissions(folder));
     let files = load_node_dir(folder);
@@ -88,12 +100,10 @@ fn examine_ledger(folder: &Path) -> Vec<Finding> {
         }
         // The finding on the configuration has said so.
         Err(BootstrapError::Config(_)) if config.is_err() => {}
+        Err(BootstrapError::Missing { path }) if *path == folder.join(CONFIG) => {}
         Err(error) => {
-            findings.push(Finding::problem(
-                "identity",
-                error.to_string(),
-                error.hint(),
-            ));
+            let found = format!("{}: {error}", error.code());
+            findings.push(Finding::problem("identity", found, error.hint()));
         }
     }
     let Ok(config) = config else {
@@ -105,7 +115,32 @@ fn examine_ledger(folder: &Path) -> Vec<Finding> {
         .map_or(0, |files| files.network.nodes().count());
     findings.push(machine::open_files(config.api.connections_max, peers));
     findings.push(folder::users(folder));
-    findings.extend(ports::check(folder, &config, files.ok().as_ref()));
+    let users = UsersFile::read(folder).ok();
+    let hashes = config.api.tokens.iter();
+    let hashes = hashes.map(|entry| entry.sha256.as_str());
+    findings.push(token::check(folder, CONFIG, hashes, users.as_ref()));
+    let files = files.ok();
+    let this = files.as_ref();
+    let this = this.and_then(|files| ports::this_node(folder, files));
+    let mut is_in_use = false;
+    if this.is_some() {
+        findings.push(Finding::ok("store", "open: the node runs"));
+    } else if files.is_some() {
+        let rehearsal = start::of_ledger(folder, register);
+        is_in_use = rehearsal.is_in_use;
+        findings.push(rehearsal.finding);
+    }
+    let holder = Holder::of(this.is_some(), is_in_use);
+    let known = &findings;
+    let found = ports::check(
+        folder,
+        &config,
+        files.as_ref(),
+        this.as_ref(),
+        holder,
+        known,
+    );
+    findings.extend(found);
     findings
 }
 
@@ -123,12 +158,17 @@ fn of_disk(folder: &Path, data_dir: &Path) -> Vec<Finding> {
 mod tests {
     use super::*;
 
+    /// Registers no contract and no flow.
+    fn nothing() -> Register {
+        Box::new(|_, _| Ok(()))
+    }
+
     #[test]
     fn an_invalid_configuration_is_reported_once() {
         for name in ["node.toml", "chain.toml"] {
             let folder = tempfile::tempdir().expect("a folder");
             std::fs::write(folder.path().join(name), "[node\n").expect("written");
-            let findings = examine(folder.path());
+            let findings = examine(folder.path(), nothing());
             let about = findings
                 .iter()
                 .filter(|finding| finding.found.contains(name));
@@ -140,12 +180,15 @@ mod tests {
     #[test]
     fn a_folder_without_a_configuration_is_a_problem() {
         let folder = tempfile::tempdir().expect("a folder");
-        let findings = examine(folder.path());
+        let findings = examine(folder.path(), nothing());
         assert_eq!(findings[0].verdict, Verdict::Problem);
         assert!(findings[0].found.contains("node.toml"), "{findings:?}");
         assert!(
             findings[0].action.contains("tally network check"),
             "{findings:?}"
         );
+        let named = findings.iter();
+        let named = named.filter(|finding| finding.found.contains("node.toml"));
+        assert_eq!(named.count(), 1, "{findings:?}");
     }
 }

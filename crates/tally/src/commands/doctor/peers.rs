@@ -1,9 +1,10 @@
 //! A running node's report on its peers and itself: connections, versions, clocks, and the vault's view.
 
 use api::{Balances, Health, NetworkView, NodeState, PeerView, PeersView};
+use ledger::NetworkMap;
 
 use super::finding::Finding;
-use super::quarantine;
+use super::{health, quarantine};
 use crate::output::grouped;
 
 /// Offset between maintained clocks, including the network's delay.
@@ -28,8 +29,8 @@ pub struct Answers {
     pub balances: Option<Balances>,
 }
 
-/// Checks the answers of a node.
-pub fn check(answers: &Answers) -> Vec<Finding> {
+/// Checks the answers of a node. `map` is the network map in its folder, and `known` the findings on the folder.
+pub fn check(answers: &Answers, map: Option<&NetworkMap>, known: &[Finding]) -> Vec<Finding> {
     let Answers {
         health,
         network,
@@ -46,25 +47,20 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
         versions(peers),
         clocks(peers),
     ];
-    // The finding on the quarantine has its own.
-    let warnings = health.warnings.iter();
-    let warnings = warnings.filter(|warning| warning.code != quarantine::CODE);
-    findings.extend(warnings.map(|warning| {
-        let found = format!("{} ({})", warning.message, warning.code);
-        Finding::problem("warning", found, warning.hint.clone())
-    }));
+    findings.extend(map.map(|map| super::map::check(network, map)));
+    findings.extend(health::check(
+        health,
+        &[known, findings.as_slice()].concat(),
+    ));
     findings
 }
 
 fn state(health: &Health) -> Finding {
     const CHECK: &str = "state";
-    let mut found = health.state.as_str().to_owned();
-    for more in health.code.iter().chain(&health.message) {
-        found.push_str(": ");
-        found.push_str(more);
-    }
+    let Some((_, found)) = health::not_ready(health) else {
+        return Finding::ok(CHECK, health.state.as_str());
+    };
     match health.state {
-        NodeState::Ready => Finding::ok(CHECK, found),
         NodeState::Degraded => Finding::problem(
             CHECK,
             found,
@@ -118,8 +114,7 @@ fn connections(peers: &PeersView, network: &NetworkView) -> Finding {
         "connected with {} of {all}, not with {named}",
         all - away.len()
     );
-    let action =
-        "Check that they run, and that this machine reaches their addresses: 'tally network map'.";
+    let action = "Check that they run, and that this machine reaches their addresses: 'tally network map'. A node that was started before this one joined the network refuses it: restart that node.";
     if away
         .iter()
         .any(|name| network.notaries.iter().any(|n| n == name))

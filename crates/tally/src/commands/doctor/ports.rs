@@ -19,21 +19,46 @@ pub const ANSWER_MAX: std::time::Duration = std::time::Duration::from_secs(5);
 /// The part of it that balances may take: they wait for the vault's view.
 const BALANCES_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Checks ports and versions of a ledger's node.
-pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> Vec<Finding> {
-    let running = running(folder);
-    let is_this = |view: &&NodeView| {
-        files.is_some_and(|files| files.info.party.name.to_string() == view.name)
-    };
-    let this = running.as_ref().filter(is_this);
+/// The process that is found at a folder's ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The folder's node, which answers.
+    Node,
+    /// A process has the folder's store open, and does not answer.
+    Silent,
+    /// No process has the folder's store open.
+    None,
+}
+
+impl Holder {
+    /// Returns the holder, given whether the node answers and whether its store is in use.
+    pub fn of(answers: bool, is_in_use: bool) -> Self {
+        match (answers, is_in_use) {
+            (true, _) => Self::Node,
+            (false, true) => Self::Silent,
+            (false, false) => Self::None,
+        }
+    }
+}
+
+/// Checks ports and versions of a ledger's node. `this` is its answer, and `known` are the findings on its folder.
+pub fn check(
+    folder: &Path,
+    config: &NodeConfig,
+    files: Option<&NodeFiles>,
+    this: Option<&NodeView>,
+    holder: Holder,
+    known: &[Finding],
+) -> Vec<Finding> {
     let mut findings = vec![
-        port("p2p port", config.p2p.listen, this.is_some()),
-        port("API port", config.api.listen, this.is_some()),
+        port("p2p port", config.p2p.listen, holder),
+        port("API port", config.api.listen, holder),
         version(this.map(|view| view.version.as_str())),
     ];
     if this.is_some() {
+        let map = files.map(|files| &files.network);
         findings.extend(match answers(folder) {
-            Some(answers) => super::peers::check(&answers),
+            Some(answers) => super::peers::check(&answers, map, known),
             None => vec![Finding::problem(
                 "state",
                 "the node runs, but does not say how it is",
@@ -42,6 +67,12 @@ pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> V
         });
     }
     findings
+}
+
+/// Returns the answer of the folder's node, if it runs.
+pub fn this_node(folder: &Path, files: &NodeFiles) -> Option<NodeView> {
+    let name = files.info.party.name.to_string();
+    running(folder).filter(|view| view.name == name)
 }
 
 /// Returns the node's answer, if it runs.
@@ -84,11 +115,17 @@ async fn quarantined_balances(client: &Client, health: &Health) -> Option<Balanc
 }
 
 /// Checks that a port is free, or that the node has it.
-pub fn port(check: &'static str, listen: SocketAddr, runs: bool) -> Finding {
-    match TcpListener::bind(listen) {
-        _ if runs => Finding::ok(check, format!("{listen}, the node runs")),
-        Ok(_) => Finding::ok(check, format!("{listen} is free, the node does not run")),
-        Err(error) => Finding::problem(
+pub fn port(check: &'static str, listen: SocketAddr, holder: Holder) -> Finding {
+    match (holder, TcpListener::bind(listen)) {
+        (Holder::Node, _) => Finding::ok(check, format!("{listen}, the node runs")),
+        (Holder::Silent, Ok(_)) => Finding::ok(check, format!("{listen} is free")),
+        (Holder::Silent, Err(_)) => {
+            Finding::ok(check, format!("{listen} is in use, as the node's store is"))
+        }
+        (Holder::None, Ok(_)) => {
+            Finding::ok(check, format!("{listen} is free, the node does not run"))
+        }
+        (Holder::None, Err(error)) => Finding::problem(
             check,
             format!("{listen}: {error}"),
             format!(
@@ -122,9 +159,14 @@ mod tests {
     fn a_port_that_another_has_is_a_problem() {
         let other = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let taken = other.local_addr().expect("an address");
-        assert_eq!(port("API port", taken, false).verdict, Verdict::Problem);
-        assert_eq!(port("API port", taken, true).verdict, Verdict::Ok);
+        for (holder, verdict) in [
+            (Holder::None, Verdict::Problem),
+            (Holder::Silent, Verdict::Ok),
+            (Holder::Node, Verdict::Ok),
+        ] {
+            assert_eq!(port("API port", taken, holder).verdict, verdict);
+        }
         drop(other);
-        assert_eq!(port("API port", taken, false).verdict, Verdict::Ok);
+        assert_eq!(port("API port", taken, Holder::None).verdict, Verdict::Ok);
     }
 }

@@ -1,6 +1,7 @@
 //! `tally node info`
 
-use api::{NodeState, NodeView};
+use api::{HealthWarning, NodeState, NodeView};
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, grouped, pairs, stdout_ink};
@@ -15,15 +16,34 @@ pub struct Args {
     pub output: Output,
 }
 
+/// The node with the warnings of its health.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    node: NodeView,
+    warnings: Vec<HealthWarning>,
+}
+
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
-        self.target
-            .with_client(async |client| self.output.show(&client.node().await?, people))
+        self.target.with_client(async |client| {
+            let shown = Shown {
+                node: client.node().await?,
+                warnings: client.health().await?.warnings,
+            };
+            self.output.show(&shown, people)
+        })
     }
 }
 
-fn people(node: &NodeView) -> String {
+fn people(shown: &Shown) -> String {
+    let Shown { node, warnings } = shown;
+    let told: Vec<String> = warnings
+        .iter()
+        .map(|warning| format!("{}: {}", warning.code, warning.message))
+        .collect();
     let colour = match node.state {
+        NodeState::Ready if !told.is_empty() => Ink::YELLOW,
         NodeState::Ready => Ink::GREEN,
         NodeState::Failed => Ink::RED,
         _ => Ink::YELLOW,
@@ -50,6 +70,7 @@ fn people(node: &NodeView) -> String {
         ("party", node.party_id.clone()),
         ("role", role.to_owned()),
         ("state", stdout_ink().paint(colour, node.state.as_str())),
+        ("warnings", lines(&told)),
         (
             "version",
             format!("{} (platform {})", node.version, node.platform_version),

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use api::{NetworkView, NodeView, PeersView};
+use api::{Health, NetworkView, NodeView, PeersView};
 use client::ClientError;
 
 use super::codes;
 use super::finding::Finding;
 use super::folders::Folder;
-use crate::commands::doctor::offset_of_others_ms;
+use crate::commands::doctor::{
+    Verdict, certificates, is_outdated, not_ready, offset_of_others_ms, severity,
+};
 use crate::failure::Failure;
 use crate::target::Target;
 
@@ -23,8 +25,12 @@ const OFFSET_LOW_MS: u64 = 1_000;
 /// At this offset time windows are missed.
 const OFFSET_MAX_MS: u64 = 30_000;
 
+/// The codes of a node's warnings about its certificates.
+const CERTIFICATES: [&str; 2] = ["bootstrap.certificate_ends", "bootstrap.root_ends"];
+
 /// The answers of a node.
 struct Answers {
+    health: Health,
     node: NodeView,
     network: NetworkView,
     peers: PeersView,
@@ -69,6 +75,7 @@ fn ask(folder: &Folder) -> Result<Answers, Silence> {
     let asked = target.with_client(async |client| {
         let all = async {
             Ok::<_, ClientError>(Answers {
+                health: client.health().await?,
                 node: client.node().await?,
                 network: client.network().await?,
                 peers: client.peers().await?,
@@ -107,16 +114,21 @@ fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
     let (
         name,
         Answers {
+            health,
             node,
             network,
             peers,
         },
     ) = (&folder.name, answers);
-    let mut findings = Vec::new();
-    let ours = &folder.files.network;
-    if network.parameters != ours.parameters_hash().to_string()
-        || network.nodes.len() != ours.nodes().len()
-    {
+    let mut findings: Vec<Finding> = not_ready(health)
+        .map(|(verdict, found)| Finding {
+            verdict,
+            ..Finding::warning(name, &codes::NODE_STATE, format!("it is {found}"))
+        })
+        .into_iter()
+        .collect();
+    findings.extend(warnings(folder, health));
+    if is_outdated(network, &folder.files.network) {
         let found = "it runs with other parameters or nodes than its folder has";
         findings.push(Finding::warning(name, &codes::RESTART_NEEDED, found));
     }
@@ -142,6 +154,21 @@ fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
         findings.push(Finding::ok(name, found));
     }
     findings
+}
+
+/// Returns the warnings of a node's health. Those about its certificates are left out if its folder has a finding on them.
+fn warnings(folder: &Folder, health: &Health) -> Vec<Finding> {
+    let mut lasting = certificates(&folder.files).into_iter();
+    let lasting = lasting.all(|finding| finding.verdict == Verdict::Ok);
+    let told = health.warnings.iter();
+    let told = told.filter(|warning| lasting || !CERTIFICATES.contains(&warning.code.as_str()));
+    let findings = told.map(|warning| Finding {
+        code: warning.code.clone(),
+        verdict: severity(warning),
+        action: warning.hint.clone(),
+        ..Finding::ok(&folder.name, warning.message.clone())
+    });
+    findings.collect()
 }
 
 /// Checks the clock against the median of all clocks, so that a peer whose clock is off leaves the others without a finding.
