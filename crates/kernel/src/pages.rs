@@ -33,8 +33,10 @@ pub fn row_page(
 ) -> Result<RowPage, StoreFailure> {
     let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let (mut from, mut scan, mut bytes) = (from, SCAN_ROWS.0, 0);
-    while rows.len() < limit && bytes <= bytes_max {
-        let wanted = scan.min(limit - rows.len());
+    // One row more shows whether another page follows. No table has as many rows as a clipped limit.
+    let limit_and_one = limit.saturating_add(1);
+    while rows.len() < limit_and_one && bytes <= bytes_max {
+        let wanted = scan.min(limit_and_one - rows.len());
         let found = reads.scan(table, &from, to, wanted)?;
         let complete = found.len() < wanted;
         if let Some((last, _)) = found.last() {
@@ -43,13 +45,14 @@ pub fn row_page(
         let size: usize = found.iter().map(|(_, value)| value.len()).sum();
         bytes += size;
         rows.extend(found);
-        if complete {
+        if complete && rows.len() <= limit {
             return Ok(RowPage { rows, more: false });
         }
         if size < SMALL_SCAN_BYTES {
             scan = (scan * 4).min(SCAN_ROWS.1);
         }
     }
+    rows.truncate(limit);
     Ok(RowPage { rows, more: true })
 }
 
@@ -97,13 +100,14 @@ mod tests {
     fn a_page_ends_where_it_is_large_enough() {
         // (sizes, limit, most bytes, rows of each page)
         type Case = (Vec<usize>, usize, usize, &'static [usize]);
-        let table: [Case; 6] = [
+        let table: [Case; 7] = [
             (vec![], 10, 100, &[0]),
             (vec![1; 3], 10, 100, &[3]),
             (vec![1; 3], 2, 100, &[2, 1]),
+            (vec![1; 4], 2, 100, &[2, 2]),
             (vec![1_000_000; 10], 100, 5_000_000, &[8, 2]),
             (vec![1_000_000; 3], 100, 0, &[3]),
-            (vec![100; 2_000], 1_000, usize::MAX, &[1_000, 1_000, 0]),
+            (vec![100; 2_000], 1_000, usize::MAX, &[1_000, 1_000]),
         ];
         for (sizes, limit, bytes_max, expected) in table {
             let (rows, mut from, mut pages) = (Rows(sizes), Vec::new(), Vec::new());

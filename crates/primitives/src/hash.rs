@@ -54,7 +54,7 @@ impl fmt::Debug for Hash {
 
 /// The text is not a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a hash; give exactly 64 hexadecimal digits")]
+#[error("expected 64 hexadecimal digits")]
 pub struct ParseHashError;
 
 impl FromStr for Hash {

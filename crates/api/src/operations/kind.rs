@@ -10,6 +10,8 @@ pub enum Kind {
     Number,
     /// A number that fits 32 bits.
     Count,
+    /// A number that fits 32 bits, and is not 0.
+    Positive,
     /// A number that fits 8 bits.
     Byte,
     /// This many hexadecimal digits, in either case.
@@ -48,9 +50,10 @@ impl Kind {
     /// Returns the schema of the values.
     pub(crate) fn schema(self) -> Value {
         match self {
-            Kind::Number | Kind::Header => whole("uint64", None),
-            Kind::Count => whole("uint32", Some(u32::MAX)),
-            Kind::Byte => whole("uint8", Some(u8::MAX.into())),
+            Kind::Number | Kind::Header => whole("uint64", 0, None),
+            Kind::Count => whole("uint32", 0, Some(u32::MAX)),
+            Kind::Positive => whole("uint32", 1, Some(u32::MAX)),
+            Kind::Byte => whole("uint8", 0, Some(u8::MAX.into())),
             Kind::Hex(digits) => {
                 json!({ "type": "string", "pattern": format!("^[0-9a-fA-F]{{{digits}}}$") })
             }
@@ -72,9 +75,13 @@ impl Kind {
     /// The accepted form in words, if the value does not have it.
     pub fn check(self, value: &str) -> Result<(), String> {
         let (fits, form) = match self {
-            Kind::Number => (is_decimal::<u64>(value), numbers_to(u64::MAX)),
-            Kind::Count => (is_decimal::<u32>(value), numbers_to(u32::MAX)),
-            Kind::Byte => (is_decimal::<u8>(value), numbers_to(u8::MAX)),
+            Kind::Number => (is_decimal::<u64>(value), numbers(0, u64::MAX)),
+            Kind::Count => (is_decimal::<u32>(value), numbers(0, u32::MAX)),
+            Kind::Positive => (
+                is_decimal::<u32>(value) && value != "0",
+                numbers(1, u32::MAX),
+            ),
+            Kind::Byte => (is_decimal::<u8>(value), numbers(0, u8::MAX)),
             Kind::Hex(digits) => (
                 value.len() == digits && value.bytes().all(|byte| byte.is_ascii_hexdigit()),
                 format!("a text of {digits} hexadecimal digits"),
@@ -98,16 +105,16 @@ impl Kind {
     }
 }
 
-fn whole(format: &str, maximum: Option<u32>) -> Value {
-    let mut schema = json!({ "type": "integer", "format": format, "minimum": 0 });
+fn whole(format: &str, minimum: u32, maximum: Option<u32>) -> Value {
+    let mut schema = json!({ "type": "integer", "format": format, "minimum": minimum });
     if let Some(maximum) = maximum {
         schema["maximum"] = maximum.into();
     }
     schema
 }
 
-fn numbers_to(maximum: impl std::fmt::Display) -> String {
-    format!("a whole number from 0 to {maximum}")
+fn numbers(minimum: u32, maximum: impl std::fmt::Display) -> String {
+    format!("a whole number from {minimum} to {maximum}")
 }
 
 /// Returns whether a text is a number of this type as JSON writes it: Rust also parses a plus sign and leading zeros.
@@ -140,6 +147,10 @@ mod tests {
         let (fitting, mut others) = match kind {
             Kind::Number => numbers(u64::MAX),
             Kind::Count => numbers(u32::MAX.into()),
+            Kind::Positive => (
+                vec!["1".to_owned(), u32::MAX.to_string()],
+                vec!["0".to_owned(), "4294967296".to_owned(), "01".to_owned()],
+            ),
             Kind::Byte => numbers(u8::MAX.into()),
             Kind::Hex(digits) => (
                 ["0", "9", "a", "f", "A", "F"]
@@ -185,8 +196,9 @@ mod tests {
             Some("integer") => {
                 let number = serde_json::from_str::<Value>(text).ok();
                 let number = number.and_then(|number| number.as_u64());
+                let minimum = schema["minimum"].as_u64().unwrap_or(0);
                 let maximum = schema["maximum"].as_u64().unwrap_or(u64::MAX);
-                number.is_some_and(|number| number <= maximum)
+                number.is_some_and(|number| (minimum..=maximum).contains(&number))
             }
             _ => {
                 let count = text.chars().count() as u64;

@@ -61,7 +61,7 @@ pub(crate) const AFTER: Parameter = parameter(
 );
 pub(crate) const LIMIT: Parameter = parameter(
     "limit",
-    Kind::Count,
+    Kind::Positive,
     "Maximum number of entries, at least 1. The node caps it.",
 );
 pub(crate) const TIMEOUT: Parameter = parameter(

@@ -145,7 +145,10 @@ impl Files {
         let reply = match self.book.get(&hash, reads)? {
             None => Reply::Rejected(errors::unknown_file(&hash)),
             Some(row) if row.refs > 0 => {
-                let text = format!("{} recorded transactions list file {hash}", row.refs);
+                let text = match row.refs {
+                    1 => format!("1 recorded transaction lists file {hash}"),
+                    refs => format!("{refs} recorded transactions list file {hash}"),
+                };
                 Reply::Rejected(errors::rejection(&errors::FILE_REFERENCED, text))
             }
             Some(_) if self.proposals.holds(&hash) => {

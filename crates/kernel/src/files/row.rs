@@ -181,13 +181,14 @@ pub fn file_page(
             let hash = hash_of(key).ok_or_else(|| damaged("the key of a file's row"))?;
             let row = FileRow::from_bytes(value);
             let row = row.map_err(|_| damaged(format!("the row of file {hash}")))?;
-            last = Some(hash);
             if filter.meets(&row) {
-                files.push(FileRecord { hash, row });
+                // A further file shows that another page follows.
                 if files.len() == limit {
                     return Ok(FilePage { files, next: last });
                 }
+                files.push(FileRecord { hash, row });
             }
+            last = Some(hash);
         }
         if !page.more {
             return Ok(FilePage { files, next: None });

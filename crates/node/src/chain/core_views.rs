@@ -83,13 +83,17 @@ fn page<'a>(
 ) -> (Vec<&'a Arc<Carried>>, Option<TxId>) {
     let (mut found, mut last) = (Vec::new(), None);
     for (looked, carried) in waiting.enumerate() {
-        if found.len() == limit || looked == LOOKED_MAX {
+        if looked == LOOKED_MAX {
             return (found, last);
         }
-        last = Some(carried.id);
         if meets(carried) {
+            // A further transaction shows that another page follows.
+            if found.len() == limit {
+                return (found, last);
+            }
             found.push(carried);
         }
+        last = Some(carried.id);
     }
     (found, None)
 }
@@ -231,5 +235,7 @@ mod tests {
         assert_eq!(read_all(&all, 10, |one| one.id >= rare), (ids(last), 3));
         assert_eq!(read_all(&all[..3], 3, |_| true).1, 1);
         assert_eq!(read_all(&[], 3, |_| true), (vec![], 1));
+        assert_eq!(read_all(&all[..6], 3, |_| true).1, 2);
+        assert_eq!(read_all(&all[..6], 1, |one| one.id == all[0].id).1, 1);
     }
 }

@@ -145,11 +145,13 @@ impl Service {
                 Some(after) => [kernel::rows::state_ref_key(&after).as_slice(), &[0]].concat(),
                 None => Vec::new(),
             };
-            let rows = store.scan(Table::NotaryStates, &from, None, limit);
+            // One row more shows whether another page follows.
+            let rows = store.scan(Table::NotaryStates, &from, None, limit + 1);
             rows.map_err(|failure| store_refusal(&failure))
         });
-        let rows = joined(found.await)?;
-        let full = rows.len() == limit;
+        let mut rows = joined(found.await)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
         let entries: Vec<ConsumedEntry> = rows
             .into_iter()
             .filter_map(|(key, value)| {
@@ -163,7 +165,7 @@ impl Service {
             .collect();
         let next = entries
             .last()
-            .filter(|_| full)
+            .filter(|_| more)
             .map(|entry| entry.state_ref.clone());
         Ok(ConsumedPage { entries, next })
     }

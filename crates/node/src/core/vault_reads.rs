@@ -88,13 +88,14 @@ impl Service {
             ..StateFilter::default()
         };
         let found = tokio::task::spawn_blocking(move || {
-            readers.with(|reader| reader.unconsumed(&filter, after, limit))
+            // One row more shows whether another page follows.
+            readers.with(|reader| reader.unconsumed(&filter, after, limit + 1))
         });
-        let rows = joined(found.await)?;
-        let next = rows
-            .last()
-            .filter(|_| rows.len() == limit)
-            .map(|row| row.cursor as u64);
+        let mut rows = joined(found.await)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| more);
+        let next = last.map(|row| row.cursor as u64);
         let states = rows.into_iter().map(|row| self.state_entry(row)).collect();
         Ok(StatesPage {
             view_seq,

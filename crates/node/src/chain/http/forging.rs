@@ -1,5 +1,6 @@
 //! Forgers and bundlers.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use api::chain::operations;
@@ -88,7 +89,8 @@ pub(super) async fn forgers(
     State(api): State<Arc<Api>>,
     asked: Result<Query<LimitQuery>, QueryRejection>,
 ) -> Answered {
-    let limit = api.limit(Some(query(asked)?.limit.unwrap_or(FORGERS_SHOWN)));
+    let asked = query(asked)?.limit;
+    let limit = api.limit(asked.or(NonZeroUsize::new(FORGERS_SHOWN)));
     let query = api.shared.query(|to| ChainQuery::Forgers(limit, to));
     let (height, forgers) = query.await?;
     json(&ForgersView {

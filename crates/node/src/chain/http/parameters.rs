@@ -1,5 +1,7 @@
 //! Parameters and bodies of requests, and their errors.
 
+use std::num::NonZeroUsize;
+
 use api::SecretText;
 use api::chain::{BodyDetail, codes};
 use api::codes::BAD_PARAMETER;
@@ -21,7 +23,7 @@ use crate::http::routes::parameters::{from_json, parsed, whole};
 pub(super) struct BlocksQuery {
     pub(super) before: Option<u32>,
     pub(super) from: Option<u32>,
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
     #[serde(default)]
     pub(super) transactions: BodyDetail,
 }
@@ -39,7 +41,7 @@ pub(super) struct BlockQuery {
 pub(super) struct BlockTransactionsQuery {
     pub(super) chain: Option<u8>,
     pub(super) after: Option<u32>,
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
 }
 
 /// `?chain=&before=&limit=` of an account's transactions
@@ -48,7 +50,7 @@ pub(super) struct BlockTransactionsQuery {
 pub(super) struct AccountTransactionsQuery {
     pub(super) chain: Option<u8>,
     pub(super) before: Option<String>,
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
 }
 
 /// `?account=&chain=&after=&limit=` of the pool
@@ -58,7 +60,7 @@ pub(super) struct UnconfirmedQuery {
     pub(super) account: Option<String>,
     pub(super) chain: Option<u8>,
     pub(super) after: Option<String>,
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
 }
 
 /// `?accounts=`
@@ -72,7 +74,7 @@ pub(super) struct AccountsQuery {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LimitQuery {
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
 }
 
 /// `?after=&limit=` of evidence
@@ -80,7 +82,7 @@ pub(super) struct LimitQuery {
 #[serde(deny_unknown_fields)]
 pub(super) struct EvidenceQuery {
     pub(super) after: Option<String>,
-    pub(super) limit: Option<usize>,
+    pub(super) limit: Option<NonZeroUsize>,
 }
 
 /// `?height=`
@@ -92,10 +94,10 @@ pub(super) struct HeightQuery {
 
 impl Api {
     /// Maximum number of entries on a page.
-    pub(super) fn limit(&self, asked: Option<usize>) -> usize {
+    pub(super) fn limit(&self, asked: Option<NonZeroUsize>) -> usize {
         let most = self.front.options.page_max.max(1);
         // Without a wish, a page is as long as it may be.
-        asked.unwrap_or(most).clamp(1, most)
+        asked.map_or(most, NonZeroUsize::get).min(most)
     }
 
     /// A body as JSON of a certain shape.
