@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::error::BootstrapError;
 use super::files::AUTHORITY;
 use super::network::check_config;
-use crate::config::read_toml;
+use crate::config::{ConfigKind, read_toml};
 
 /// The description of a network.
 #[derive(Clone, Debug, Deserialize)]
@@ -86,7 +86,8 @@ pub struct NodeSpec {
 impl NetworkSpec {
     /// Reads and checks a description.
     pub fn read(path: &Path) -> Result<Self, BootstrapError> {
-        let spec: NetworkSpec = read_toml(path)?;
+        let read = read_toml(path).map_err(|error| error.in_file(ConfigKind::Network));
+        let spec: NetworkSpec = read?;
         spec.check()?;
         for node in &spec.nodes {
             check_config(node, path)?;

@@ -11,8 +11,8 @@ use primitives::SecretText;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    ConfigError, LogSection, TokenEntry, anonymous_connections_per_address, exit_after_failure_s,
-    read_toml,
+    ConfigError, ConfigKind, LogSection, TokenEntry, anonymous_connections_per_address,
+    exit_after_failure_s, read_toml,
 };
 
 /// A chain node's configuration. Unknown fields are refused.
@@ -269,7 +269,8 @@ impl ChainConfig {
     /// # Errors
     /// The file can't be read, is not TOML, has a field that is missing, unknown or of the wrong type, or a value out of range.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let config: Self = read_toml(path)?;
+        let read = read_toml(path).map_err(|error| error.in_file(ConfigKind::Chain));
+        let config: Self = read?;
         config.check(path)?;
         Ok(config)
     }
@@ -279,7 +280,8 @@ impl ChainConfig {
     /// # Errors
     /// As for [`ChainConfig::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let config: Self = crate::config::parse_toml(text, path)?;
+        let parsed = crate::config::parse_toml(text, path);
+        let config: Self = parsed.map_err(|error| error.in_file(ConfigKind::Chain))?;
         config.check(path)?;
         Ok(config)
     }

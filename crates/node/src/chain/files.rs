@@ -20,7 +20,7 @@ use super::config::ChainConfig;
 use super::start_error::ChainStartError;
 use crate::bootstrap::authority::read_seed;
 use crate::bootstrap::files::{CHAIN, IDENTITY, TLS_KEY, certificates, damaged, read_secret};
-use crate::config::read_toml;
+use crate::config::{ConfigKind, read_toml};
 
 /// The configuration, in a chain node's folder.
 pub const CONFIG: &str = "chain.toml";
@@ -79,7 +79,8 @@ pub(super) fn chain_custody(dir: &Path, data: &Path, seed: &Seed) -> Custody {
 
 /// Reads a genesis file.
 pub fn read_genesis(path: &Path) -> Result<Genesis, ChainStartError> {
-    let spec: GenesisSpec = read_toml(path)?;
+    let read = read_toml(path).map_err(|error| error.in_file(ConfigKind::Genesis));
+    let spec: GenesisSpec = read?;
     spec.build().map_err(|rejection| ChainStartError::Genesis {
         path: path.to_owned(),
         rejection,

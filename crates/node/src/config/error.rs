@@ -23,6 +23,8 @@ pub enum ConfigError {
         path: PathBuf,
         /// The fault, with the line, and with a suggestion if there is one.
         message: String,
+        /// The kind of file, which determines the hint.
+        kind: ConfigKind,
     },
     /// A value is out of its range.
     #[error("{path}: {field}: {message}")]
@@ -36,6 +38,38 @@ pub enum ConfigError {
     },
 }
 
+/// The kinds of configuration files, each with its page of the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigKind {
+    /// `node.toml`.
+    Node,
+    /// `chain.toml`.
+    Chain,
+    /// `genesis.toml`.
+    Genesis,
+    /// `NETWORK.toml`.
+    Network,
+}
+
+impl ConfigKind {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Node => {
+                "Correct the line that the message names; docs/reference/config.md lists every field."
+            }
+            Self::Chain => {
+                "Correct the line that the message names; docs/reference/chain-config.md lists every field."
+            }
+            Self::Genesis => {
+                "Correct the line that the message names, or copy the genesis.toml of another node of the network; all nodes have the same."
+            }
+            Self::Network => {
+                "Correct the line that the message names; docs/reference/network.md lists every field."
+            }
+        }
+    }
+}
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
@@ -46,7 +80,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "config.invalid",
         cause: "A configuration file is not UTF-8 text or not TOML, or a field is missing, unknown or of the wrong type.",
-        action: "Correct the line that the message names; docs/reference/config.md lists every field.",
+        action: "Correct the line that the message names; docs/reference/config.md lists every field of node.toml, chain-config.md those of chain.toml, and network.md those of NETWORK.toml.",
     },
     ErrorInfo {
         code: "config.out_of_range",
@@ -54,6 +88,17 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Set the field to a value within the range that the message gives, or remove the line to have the default.",
     },
 ];
+
+impl ConfigError {
+    /// Sets the kind of file, which determines the hint.
+    #[must_use]
+    pub(crate) fn in_file(mut self, of: ConfigKind) -> Self {
+        if let Self::Invalid { kind, .. } = &mut self {
+            *kind = of;
+        }
+        self
+    }
+}
 
 impl Coded for ConfigError {
     fn code(&self) -> &'static str {
@@ -65,8 +110,19 @@ impl Coded for ConfigError {
     }
 
     fn hint(&self) -> &'static str {
-        ErrorInfo::action_of(ERRORS, self.code())
+        match self {
+            ConfigError::Invalid { kind, .. } => kind.hint(),
+            _ => ErrorInfo::action_of(ERRORS, self.code()),
+        }
     }
+}
+
+/// Reads a TOML file, such as a configuration of which only some fields matter.
+///
+/// # Errors
+/// It can't be read, or is not TOML.
+pub fn read_table(path: &Path, kind: ConfigKind) -> Result<toml::Table, ConfigError> {
+    read_toml(path).map_err(|error| error.in_file(kind))
 }
 
 /// Reads a TOML file; an unknown field is refused with the nearest one that exists.
@@ -78,6 +134,7 @@ pub(crate) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
     let text = text_of(bytes).map_err(|message| ConfigError::Invalid {
         path: path.to_owned(),
         message,
+        kind: ConfigKind::Node,
     })?;
     parse_toml(&text, path)
 }
@@ -106,6 +163,7 @@ pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
     toml::from_str(text).map_err(|error| ConfigError::Invalid {
         path: path.to_owned(),
         message: with_suggestion(&described(&error, text)),
+        kind: ConfigKind::Node,
     })
 }
 
@@ -137,8 +195,23 @@ fn without_value(message: &str) -> String {
         expected,
         BEFORE.iter().any(|part| message.starts_with(part)),
     ) {
-        (Some(at), true) => format!("a value of another type{}", &message[at..]),
+        (Some(at), true) => {
+            let expected = in_words(&message[at + ", expected ".len()..]);
+            format!("a value of another type, expected {expected}")
+        }
         _ => message.to_owned(),
+    }
+}
+
+/// Writes a type of this program as words.
+fn in_words(expected: &str) -> &str {
+    match expected.trim_end() {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number",
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number, which may be negative",
+        "f32" | "f64" => "a number",
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        other => other,
     }
 }
 
@@ -197,6 +270,33 @@ pub(super) mod tests {
             message.contains("live_flows") && message.contains("line"),
             "{message}"
         );
+        assert!(message.ends_with("expected a whole number"), "{message}");
+    }
+
+    #[test]
+    fn the_hint_names_the_page_of_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file.toml");
+        std::fs::write(&path, "bogus = 1\n").expect("written");
+        for (read, page) in [
+            (NodeConfig::read(&path).map(drop), "reference/config.md"),
+            (
+                crate::chain::ChainConfig::read(&path).map(drop),
+                "reference/chain-config.md",
+            ),
+            (
+                crate::bootstrap::NetworkSpec::read(&path)
+                    .map(drop)
+                    .map_err(|error| match error {
+                        crate::bootstrap::BootstrapError::Config(error) => error,
+                        other => panic!("{other}"),
+                    }),
+                "reference/network.md",
+            ),
+        ] {
+            let error = read.expect_err("an unknown field");
+            assert!(error.hint().contains(page), "{page}: {}", error.hint());
+        }
     }
 
     #[test]

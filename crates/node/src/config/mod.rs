@@ -13,7 +13,7 @@ mod transitions;
 
 pub use attachments::AttachmentsSection;
 pub use compression::CompressionSetting;
-pub use error::{ConfigError, ERRORS, text_of};
+pub use error::{ConfigError, ConfigKind, ERRORS, read_table, text_of};
 pub(crate) use error::{parse_toml, read_toml};
 pub use flows::FlowsSection;
 pub use hospital::HospitalSection;
