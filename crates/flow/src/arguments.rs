@@ -92,6 +92,11 @@ struct Probe<'a>(&'a mut &'static [&'static str]);
 impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = PlainError;
 
+    /// A type that takes text as well as a struct then asks for its struct.
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, PlainError> {
         Err(PlainError::custom("nothing here"))
     }
@@ -122,7 +127,24 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, nearest};
+    use ledger::StateRef;
+
+    use super::{distance, fields_of, from_json, nearest};
+
+    #[test]
+    fn a_state_has_fields_and_is_taken_as_text() {
+        assert_eq!(fields_of::<StateRef>(), ["tx", "index"]);
+        let tx = "75".repeat(32);
+        for json in [
+            format!(r#"{{"tx":"{tx}","index":0}}"#),
+            format!(r#""{tx}(0)""#),
+        ] {
+            let state = from_json::<StateRef>(json.as_bytes()).expect("a state");
+            assert_eq!(state.to_string(), format!("{tx}(0)"));
+        }
+        let error = from_json::<StateRef>(br#""75(0)""#).expect_err("too short");
+        assert!(error.contains("expected TX(INDEX)"), "{error}");
+    }
 
     #[test]
     fn distances() {

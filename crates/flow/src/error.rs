@@ -155,10 +155,10 @@ errors! {
         "start it again if the work is still wanted";
     UNKNOWN_FLOW = "flow.unknown",
         "No flow of this name is registered on the node.",
-        "check the spelling; 'tally node info' lists the registered flows";
+        "check the spelling; 'tally flow describe' lists the flows that can be started";
     BAD_ARGUMENTS = "flow.bad_arguments",
         "The arguments do not fit the flow's argument type.",
-        "compare the fields with those that 'tally node info' lists for the flow";
+        "compare the fields and their types with those that 'tally flow describe NAME' shows";
     BAD_OUTPUT = "flow.bad_output",
         "A stored result does not decode as the flow's output type.",
         "start the binary that the flow ran on";
@@ -218,7 +218,7 @@ errors! {
         "check the party's name and that its node has joined the network; have the owner of a fresh key tell this node with ledger.prove_key";
     NOT_A_NOTARY = "flow.not_a_notary",
         "The party named as the notary is not a notary of the network.",
-        "name a notary of the network; GET /v1/network lists them";
+        "name a notary of the network; GET /v1/network and 'tally network show' list them";
     NO_STATES = "flow.no_states",
         "The flow was asked to move no state at all, or a state that its transaction does not have.",
         "name each state by the id of the transaction that made it and its index";

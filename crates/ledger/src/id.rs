@@ -4,7 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use thiserror::Error;
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, ParseHashError};
 
@@ -113,8 +116,8 @@ impl PartyId {
 
 /// Names a state: the transaction that made it and its place among that transaction's outputs.
 ///
-/// Encoded as `[transaction id, index]`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// Encoded as `[transaction id, index]`. In JSON, a reader also takes the text `TX(INDEX)`, as it is shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct StateRef {
     /// The transaction.
     pub tx: TxId,
@@ -137,8 +140,99 @@ impl fmt::Display for StateRef {
     }
 }
 
+/// A text that is not a [`StateRef`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{0}' is no state: expected TX(INDEX), such as '756f..(0)' with all 64 digits")]
+pub struct ParseStateRefError(String);
+
+impl FromStr for StateRef {
+    type Err = ParseStateRefError;
+
+    fn from_str(text: &str) -> Result<Self, ParseStateRefError> {
+        let parts = text.strip_suffix(')').and_then(|text| text.split_once('('));
+        let parsed = parts.and_then(|(tx, index)| {
+            // The standard library also reads a sign.
+            let digits = index.bytes().all(|byte| byte.is_ascii_digit());
+            let index = index.parse().ok().filter(|_| digits)?;
+            Some(Self::new(tx.parse().ok()?, index))
+        });
+        parsed.ok_or_else(|| ParseStateRefError(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for StateRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return deserializer.deserialize_any(StateRefVisitor);
+        }
+        // Also names the fields to a deserializer that only looks at the shape of the type.
+        deserializer.deserialize_struct("StateRef", &["tx", "index"], StateRefVisitor)
+    }
+}
+
+/// Reads a state as an object or as text.
+struct StateRefVisitor;
+
+impl<'de> Visitor<'de> for StateRefVisitor {
+    type Value = StateRef;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a state, as \"TX(INDEX)\" or as {\"tx\": .., \"index\": ..}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<StateRef, E> {
+        text.parse().map_err(de::Error::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StateRef, A::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            tx: TxId,
+            index: u32,
+        }
+        let fields = Fields::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(StateRef::new(fields.tx, fields.index))
+    }
+}
+
 impl fmt::Debug for StateRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StateRef({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_read_as_objects_and_as_text() {
+        let tx = TxId::from_array([0x75; 32]);
+        let state = StateRef::new(tx, 7);
+        assert_eq!(state.to_string().parse(), Ok(state));
+        for (json, refused) in [
+            (format!(r#"{{"tx":"{tx}","index":7}}"#), None),
+            (format!(r#""{tx}(7)""#), None),
+            (format!(r#""{tx}""#), Some("expected TX(INDEX)")),
+            (format!(r#""{tx}(+7)""#), Some("expected TX(INDEX)")),
+            (format!(r#""{tx}(4294967296)""#), Some("expected TX(INDEX)")),
+            (r#""75(7)""#.to_owned(), Some("expected TX(INDEX)")),
+            (format!(r#"{{"tx":"{tx}"}}"#), Some("missing field `index`")),
+            (
+                "7".to_owned(),
+                Some("expected a state, as \"TX(INDEX)\" or as"),
+            ),
+        ] {
+            let read = serde_json::from_str::<StateRef>(&json).map_err(|error| error.to_string());
+            match refused {
+                None => assert_eq!(read, Ok(state), "{json}"),
+                Some(part) => {
+                    let error = read.expect_err(&json);
+                    assert!(error.contains(part), "{json}: {error}");
+                }
+            }
+        }
+        let written = serde_json::to_string(&state).expect("JSON");
+        assert_eq!(written, format!(r#"{{"tx":"{tx}","index":7}}"#));
     }
 }

@@ -73,7 +73,7 @@ pub use facts::{
     ColumnKind, ColumnSpec, ColumnValue, CommandFacts, Fungible, Scheduled, StateFacts,
 };
 pub use group::Group;
-pub use id::{PartyId, StateRef, TokenId, TxId};
+pub use id::{ParseStateRefError, PartyId, StateRef, TokenId, TxId};
 pub use mark::DataMark;
 pub use name::{LegalName, NameError};
 pub use network_map::NetworkMap;

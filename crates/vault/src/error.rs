@@ -41,7 +41,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "vault.state_locked",
         cause: "Another flow holds a state that this flow wants to lock.",
-        action: "Try again when the other flow has ended; GET /v1/flows lists the live ones.",
+        action: "Try again when the other flow has ended; GET /v1/flows and 'tally flow list' list the live ones.",
     },
     QUARANTINED,
     ErrorInfo {

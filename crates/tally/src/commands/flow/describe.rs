@@ -1,9 +1,12 @@
 //! `tally flow describe` shows the flows that a node can start, from the node's own description.
 
+use std::collections::BTreeMap;
+
 use api::FlowFailure;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::named_types::named_types;
 use crate::failure::Failure;
 use crate::output::{Output, Table, pairs, stdout_ink};
 use crate::target::Target;
@@ -33,6 +36,15 @@ struct Described {
     result: Value,
 }
 
+/// The same, with the types that its arguments and its result name.
+#[derive(Debug, Serialize)]
+struct DescribedWithTypes {
+    #[serde(flatten)]
+    flow: Described,
+    /// The schemas, by their names.
+    types: BTreeMap<String, Value>,
+}
+
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
         let (wanted, output) = (self.flow, self.output);
@@ -51,7 +63,14 @@ impl Args {
                     retry_after_ms: None,
                 }));
             };
-            output.show(&flow, |flow| one(&document, flow))
+            let types = named_types(&document, [&flow.arguments, &flow.result]);
+            let described = DescribedWithTypes { flow, types };
+            output.show(&described, |described| {
+                let types = described.types.iter();
+                let types = types.map(|(name, schema)| fields(&document, name, schema));
+                let parts = [one(&document, &described.flow)].into_iter().chain(types);
+                parts.collect::<Vec<_>>().join("\n\n")
+            })
         })
     }
 }
@@ -152,6 +171,9 @@ fn kind(schema: &Value, depth: usize) -> String {
         let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
         return name.to_owned();
     }
+    if let Some(words) = words(schema) {
+        return words;
+    }
     if let Some(alternatives) = schema["anyOf"].as_array().or(schema["oneOf"].as_array())
         && depth > 0
     {
@@ -182,8 +204,18 @@ fn kind(schema: &Value, depth: usize) -> String {
     }
 }
 
+/// Returns the only values of a text, if its schema lists them.
+fn words(schema: &Value) -> Option<String> {
+    let one = schema["const"].as_str().map(str::to_owned);
+    let several = schema["enum"].as_array().map(|values| {
+        let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+        values.join(" or ")
+    });
+    one.or(several)
+}
+
 /// Returns the schema that a reference names. A schema that is no reference, or one that leads nowhere, stands for itself.
-fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let place = schema["$ref"]
         .as_str()
         .and_then(|text| text.strip_prefix('#'));

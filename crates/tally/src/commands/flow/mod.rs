@@ -7,6 +7,7 @@ mod ended;
 mod get;
 mod journal;
 mod list;
+mod named_types;
 mod order;
 mod scheduled;
 mod start;
@@ -89,7 +90,7 @@ impl Command {
 /// The condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WaitFor {
-    /// None: the flow is accepted, and a crash does not lose it
+    /// The flow is accepted, and a crash does not lose it
     None,
     /// The flow has succeeded, and its transactions are durable on this node
     Finalised,

@@ -56,7 +56,9 @@ impl Args {
                 timeout_ms: Some(turn_ms(deadline)),
             };
             let started = client.start(&start).await;
-            let outcome = started.or_else(ClientError::into_outcome)?;
+            let outcome = started
+                .or_else(ClientError::into_outcome)
+                .map_err(|error| Failure::from(error).about_flow(&self.flow))?;
             let waited = wait_on(&client, outcome, wait, deadline).await?;
             show(output, waited, wait)
         })
@@ -80,7 +82,7 @@ fn json_argument(argument: &str) -> Result<api::RawJson, Failure> {
     serde_json::from_str(&text).map_err(|error| {
         let hint =
             r#"Quote it for the shell, such as --args '{"quantity": 100}', or use --args @FILE."#;
-        Failure::local(
+        Failure::usage(
             "tally.bad_json",
             format!("--args is no JSON: {error}"),
             hint,
