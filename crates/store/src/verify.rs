@@ -8,7 +8,7 @@ use crate::custody::{Custody, readopt, vouched_tables};
 use crate::directory::{Inspected, LOG, TABLES};
 use crate::embedded::Embedded;
 use crate::failure::OpenError;
-use crate::log::{Log, LogError};
+use crate::log::{Log, LogError, LogRead};
 use crate::sorted_files;
 
 /// Maximum number of damaged files that are named. Further ones are only counted.
@@ -17,9 +17,9 @@ pub const DAMAGE_MAX: usize = 1000;
 /// The result of a check of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Sorted files read.
+    /// Files read: sorted ones and segments of the log.
     pub files: u64,
-    /// Bytes of sorted files read.
+    /// Bytes of the files read.
     pub bytes: u64,
     /// Records of the log read.
     pub records: u64,
@@ -73,8 +73,14 @@ impl<T: TableSet> Embedded<T> {
             checked.add(path, reason.clone());
         }
         let is_known = |number: u8| usize::from(number) < T::ALL.len();
-        match Log::inspect(&path.join(LOG), 0, &mut |row| is_known(row.table)) {
-            Ok(found) => checked.records = found.records,
+        let mut log = LogRead::default();
+        match Log::inspect(
+            &path.join(LOG),
+            0,
+            &mut |row| is_known(row.table),
+            &mut log,
+        ) {
+            Ok(()) => {}
             Err(LogError::Io { path, source }) => checked.add(&path, source.to_string()),
             Err(LogError::Damaged { path, reason }) => checked.add(&path, reason),
             Err(LogError::Cut { path, last, .. }) => {
@@ -84,6 +90,9 @@ impl<T: TableSet> Embedded<T> {
                 checked.add(&path, format!("it has log version {found}"));
             }
         }
+        checked.files += log.files;
+        checked.bytes += log.bytes;
+        checked.records = log.records;
         let vouched = vouched_tables(path, custody)?;
         for table in T::ALL {
             let folder = path.join(TABLES).join(table.name());

@@ -73,7 +73,11 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         let tip = rows::tip_value(to, &hash);
         self.mend(Table::Meta, rows::META_TIP.to_vec(), Some(tip))?;
-        let text = format!("{undone} blocks were rolled back, to block {to}");
+        let blocks = match undone {
+            1 => "1 block was".to_owned(),
+            undone => format!("{undone} blocks were"),
+        };
+        let text = format!("{blocks} rolled back, to block {to}");
         self.did.push(text);
         Ok(())
     }

@@ -231,7 +231,11 @@ impl<R: Reads<Table>> Examination<'_, R> {
     fn report_rewritten(&mut self, before: u64, blocks: u32) {
         let differ = self.found.damaged - before;
         if differ > 0 {
-            let text = format!("{differ} rows of the last {blocks} blocks were rewritten");
+            let rows = match differ {
+                1 => "1 row was".to_owned(),
+                differ => format!("{differ} rows were"),
+            };
+            let text = format!("{rows} rewritten, of those that the last {blocks} blocks touched");
             self.did.push(text);
         }
     }

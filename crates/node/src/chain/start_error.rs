@@ -137,6 +137,10 @@ impl Coded for ChainStartError {
             }
             Self::Key { .. } => ERRORS[0].action,
             Self::Exists(_) => ERRORS[1].action,
+            // A chain node needs no backup: its peers have the blocks.
+            Self::Store(store::OpenError::Corrupt { .. } | store::OpenError::Incomplete { .. }) => {
+                chain::errors::action_of("chain.store_beyond_repair")
+            }
             Self::Store(error) => error.hint(),
             Self::StoreFailed(failure) => failure.hint,
             Self::Gossip(error) => error.hint(),

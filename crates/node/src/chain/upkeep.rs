@@ -117,8 +117,11 @@ pub fn restore_store(dir: &Path, snapshot: &Path) -> Result<Option<PathBuf>, Cha
     std::fs::create_dir_all(&data).map_err(folder(&data))?;
     let (path, new) = (data.join(STORE), data.join(format!("{STORE}.new")));
     if path.exists() {
-        // Refused while a node has it open.
-        Embedded::<Table>::verify(&path)?;
+        // Refused while a node has it open. The store that is replaced may be damaged, also in the file that names its format.
+        match Embedded::<Table>::verify(&path) {
+            Ok(_) | Err(store::OpenError::UnknownFormat { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     if new.exists() {
         std::fs::remove_dir_all(&new).map_err(folder(&new))?;

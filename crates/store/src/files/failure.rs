@@ -54,7 +54,8 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
 
 const BUSY_HINT: &str = "Try again when the other transfer of the same file has ended.";
 const DAMAGED_HINT: &str = "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
-const FULL_HINT: &str = "Free disk space, then try again: the transfer resumes where it stopped.";
+const FULL_HINT: &str =
+    "Free disk space, then try again; a transfer that has begun resumes where it stopped.";
 const FAILED_HINT: &str =
     "Check the disk and the permissions of the folder; the transfer can be tried again.";
 const LOCKED_HINT: &str = "Stop the other process, or give this node a folder of its own.";

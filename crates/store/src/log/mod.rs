@@ -23,4 +23,4 @@ mod slots;
 pub(crate) use header::{Header, Sector};
 pub(crate) use record::{KEY_BYTES_MAX, PAYLOAD_BYTES_MAX, ROW_PREFIX_BYTES, Record, Row};
 pub(crate) use segment::{LogError, Segment};
-pub(crate) use slots::{Log, LogFound, first_sector, list_slots, slot_name};
+pub(crate) use slots::{Log, LogRead, first_sector, list_slots, slot_name};

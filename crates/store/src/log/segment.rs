@@ -110,6 +110,11 @@ impl Segment {
         }
     }
 
+    /// Returns the length of its file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
     /// Returns the number of bytes in use.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.end

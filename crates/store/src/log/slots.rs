@@ -26,10 +26,14 @@ pub(crate) struct Log {
     first_live: u64,
 }
 
-/// The records found in a log that was only read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LogFound {
-    /// Records read.
+/// The parts of a log that a check has read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LogRead {
+    /// Segments.
+    pub(crate) files: u64,
+    /// Bytes of their files.
+    pub(crate) bytes: u64,
+    /// Intact records.
     pub(crate) records: u64,
     /// The sequence of the last record that was ever appended; 0 for a new log.
     pub(crate) last: u64,
@@ -91,12 +95,13 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads and checks everything that [`Log::open`] does, but changes nothing.
+    /// Reads and checks everything that [`Log::open`] does, but changes nothing. Counts what it has read in `read`, also if it fails.
     pub(crate) fn inspect(
         directory: &Path,
         reach: u64,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
-    ) -> Result<LogFound, LogError> {
+        read: &mut LogRead,
+    ) -> Result<(), LogError> {
         let live = split(directory, find_slots(directory, false)?)?.live;
         let first = live.first();
         let first = first.map_or(1, |segment| segment.header.first_sequence);
@@ -104,17 +109,20 @@ impl Log {
         let mut before = Path::new("");
         for (i, segment) in live.iter().enumerate() {
             segment.refuse_gap(before, next_sequence)?;
+            read.files += 1;
+            read.bytes += segment.file_bytes();
             next_sequence = segment.inspect(i + 1 == live.len(), on_row)?.last + 1;
+            read.records = next_sequence - first;
             before = &segment.path;
         }
-        let last = next_sequence - 1;
-        if last < reach {
+        read.last = next_sequence - 1;
+        if read.last < reach {
             let path = live.last().map_or(directory, |segment| &segment.path);
             let path = path.to_path_buf();
+            let last = read.last;
             return Err(LogError::Cut { path, last, reach });
         }
-        let records = next_sequence - first;
-        Ok(LogFound { records, last })
+        Ok(())
     }
 
     /// Writes all that is not in tables to the log of a copy, whose folder is empty. Not yet durable.

@@ -6,7 +6,8 @@ use node::chain::{ChainChecked, check_store, restore_store};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::{Output, grouped, pairs};
+use crate::folder;
+use crate::output::{Output, counted, grouped, pairs};
 use crate::target::Target;
 
 /// Arguments of `tally chain check`.
@@ -15,7 +16,7 @@ pub struct CheckArgs {
     /// The folder of a stopped node
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Repair the damage if possible; otherwise use a snapshot
+    /// Repair damaged rows if possible; a damaged file can only be replaced by a snapshot ('tally chain restore')
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
@@ -69,6 +70,7 @@ impl From<ChainChecked> for Found {
 
 impl CheckArgs {
     pub fn run(self) -> Result<(), Failure> {
+        folder::holds_chain_node(&self.folder)?;
         eprintln!("reads every byte of the store");
         let found =
             check_store(&self.folder, self.repair).map_err(|error| Failure::coded(&error))?;
@@ -82,12 +84,22 @@ impl CheckArgs {
         if found.damaged == 0 {
             return Ok(());
         }
-        Err(Failure::local(
-            "chain.store_damaged",
-            format!("{} files or records are damaged", found.damaged),
-            chain::errors::action_of("chain.store_damaged"),
-        ))
+        Err(beyond_repair(found.damaged))
     }
+}
+
+/// Creates the failure of a store whose files are damaged. Only rows can be repaired, and only in files that are whole.
+fn beyond_repair(damaged: u64) -> Failure {
+    const CODE: &str = "chain.store_beyond_repair";
+    let verb = if damaged == 1 { "is" } else { "are" };
+    Failure::local(
+        CODE,
+        format!(
+            "{} of the store's files or records {verb} damaged, and --repair cannot mend that",
+            grouped(damaged)
+        ),
+        chain::errors::action_of(CODE),
+    )
 }
 
 fn people(found: &Found) -> String {
@@ -97,22 +109,14 @@ fn people(found: &Found) -> String {
         (
             "read",
             format!(
-                "{} files, {} bytes",
-                grouped(found.files),
-                grouped(found.bytes)
+                "{}, {}",
+                counted(found.files, "file"),
+                counted(found.bytes, "byte")
             ),
         ),
         ("damaged", grouped(found.damaged)),
         ("", found.damage.join("\n")),
-        (
-            "looked at",
-            format!(
-                "{} blocks with {} transactions; the last {} applied again",
-                grouped(found.blocks),
-                grouped(found.transactions),
-                grouped(found.replayed)
-            ),
-        ),
+        ("looked at", looked_at(found)),
         ("rows that do not fit", grouped(found.rows_damaged)),
         ("", found.rows_damage.join("\n")),
         (
@@ -124,6 +128,18 @@ fn people(found: &Found) -> String {
         ("tip", found.tip.clone().unwrap_or_default()),
         ("state hash", state),
     ])
+}
+
+fn looked_at(found: &Found) -> String {
+    if found.damaged > 0 {
+        return "no block, because files are damaged".to_owned();
+    }
+    format!(
+        "{} with {}; the last {} applied again",
+        counted(found.blocks, "block"),
+        counted(found.transactions, "transaction"),
+        grouped(found.replayed)
+    )
 }
 
 /// Arguments of `tally chain snapshot`.
@@ -142,7 +158,9 @@ impl SnapshotArgs {
     pub fn run(self) -> Result<(), Failure> {
         self.target.with_chain(async |client| {
             let done = client.snapshot(&self.name).await?;
-            self.output.show(&done, |done| done.done.clone())
+            self.output.show(&done, |done| {
+                format!("a copy of the store is in {}", done.path)
+            })
         })
     }
 }
@@ -169,6 +187,7 @@ struct Restored {
 
 impl RestoreArgs {
     pub fn run(self) -> Result<(), Failure> {
+        folder::holds_chain_node(&self.folder)?;
         let kept = restore_store(&self.folder, &self.snapshot);
         let kept = kept.map_err(|error| Failure::coded(&error))?;
         let restored = Restored {
