@@ -246,7 +246,7 @@ pub mod files {
         /// The disk is full.
         DISK_FULL = "files.disk_full" 507
             "The disk or a quota is full, or the attachment would use the space that the node reserves for its ledger."
-            "Free disk space, then try again: the transfer resumes where it stopped.";
+            "Free disk space, then try again; a transfer that has begun resumes where it stopped.";
         /// The vault's view failed.
         VIEW_FAILED = "vault.view_failed" 503
             "The vault's view cannot be read or written, so the node cannot answer queries of the vault. The ledger is not affected."

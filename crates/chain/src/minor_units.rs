@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ChainId;
+
 /// An amount of a chain's token, counted in the token's smallest unit. A whole token has `10^decimals` minor units, and each chain
 /// sets its own decimals. The type does not name the chain: amounts of different chains must not be added or compared.
 ///
@@ -17,6 +19,12 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(transparent)]
 pub struct MinorUnits(#[serde(deserialize_with = "primitives::QuantityInput::deserialize")] u64);
+
+/// Does the same as [`MinorUnits::on`], for a sum that may exceed 64 bits.
+pub(crate) fn minor_units_on(minor_units: u128, chain: ChainId) -> impl fmt::Display {
+    let plural = if minor_units == 1 { "" } else { "s" };
+    format!("{minor_units} minor unit{plural} of chain {chain}")
+}
 
 impl MinorUnits {
     /// No tokens.
@@ -40,6 +48,13 @@ impl MinorUnits {
     #[must_use]
     pub const fn get_u128(self) -> u128 {
         self.0 as u128
+    }
+
+    /// Writes the amount for an error message: `100 minor units of chain 1`. The core does not write tokens by their names. A program
+    /// that knows them can replace this text.
+    #[must_use]
+    pub fn on(self, chain: ChainId) -> impl fmt::Display {
+        minor_units_on(self.get_u128(), chain)
     }
 
     /// Returns whether the amount is zero.

@@ -2,10 +2,11 @@
 
 use api::chain::{
     AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainHealth,
-    ChainPeers, ChainStatus, Constants, Done, EquivocationPage, ForgersView, ForgingAccount,
-    ForgingView, NewBan, PopOff, Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot,
-    StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer,
-    Submitted, TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, operations,
+    ChainPeers, ChainStatus, Constants, EquivocationPage, ForgersView, ForgingAccount, ForgingView,
+    NewBan, PoolCleared, PopOff, Prepare, Prepared, Prune, PruneBegun, RatesView, RolledBack,
+    SignAndSend, Snapshot, SnapshotMade, StartBundler, StartForging, StateHash, Submit,
+    SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionPage,
+    Trust, Trusted, UnconfirmedPage, operations,
 };
 use api::operations::Call;
 use hyper::Method;
@@ -270,28 +271,28 @@ impl ChainClient {
     }
 
     /// Rolls the chain back to a height.
-    pub async fn pop_off(&self, height: u32) -> Result<Done, ClientError> {
+    pub async fn pop_off(&self, height: u32) -> Result<RolledBack, ClientError> {
         self.send(&operations::POP_OFF, &PopOff { height }).await
     }
 
     /// Empties the pool.
-    pub async fn clear_pool(&self) -> Result<Done, ClientError> {
+    pub async fn clear_pool(&self) -> Result<PoolCleared, ClientError> {
         self.ask(&operations::CLEAR_POOL, Arguments::none()).await
     }
 
     /// Deletes the bodies of all but the newest blocks.
-    pub async fn prune(&self, keep_blocks: u32) -> Result<Done, ClientError> {
+    pub async fn prune(&self, keep_blocks: u32) -> Result<PruneBegun, ClientError> {
         self.send(&operations::PRUNE, &Prune { keep_blocks }).await
     }
 
     /// Makes a copy of the node's store while it runs.
-    pub async fn snapshot(&self, name: &str) -> Result<Done, ClientError> {
+    pub async fn snapshot(&self, name: &str) -> Result<SnapshotMade, ClientError> {
         let name = name.to_owned();
         self.send(&operations::SNAPSHOT, &Snapshot { name }).await
     }
 
     /// Allows a reorg beyond the rollback limit, to a branch with the given block.
-    pub async fn trust(&self, height: u32, hash: &str) -> Result<Done, ClientError> {
+    pub async fn trust(&self, height: u32, hash: &str) -> Result<Trusted, ClientError> {
         let hash = hash.to_owned();
         self.send(&operations::TRUST, &Trust { height, hash }).await
     }

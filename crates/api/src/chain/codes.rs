@@ -18,11 +18,11 @@ crate::error_info::codes! {
     /// The account does not forge or bundle here.
     NOT_RUNNING = "chain_api.not_running" 404
         "This account does not forge, or does not bundle this chain, on this node."
-        "List who does: GET /v1/chain/forging, GET /v1/chain/bundlers.";
+        "List who does: GET /v1/chain/forging and GET /v1/chain/bundlers, or 'tally chain forge' and 'tally chain bundle'.";
     /// No such peer.
     UNKNOWN_PEER = "chain_api.unknown_peer" 404
         "The node knows no peer with this key."
-        "List the peers: GET /v1/chain/peers.";
+        "List the peers: GET /v1/chain/peers, or 'tally chain peers'.";
     /// The batch has no transactions, or too many.
     BAD_BATCH = "chain_api.bad_batch" 422
         "A batch holds no transactions, or more than the node takes at once."

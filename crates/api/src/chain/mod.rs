@@ -35,7 +35,10 @@ pub use network::{
     ChainHealth, ChainInfo, ChainPeer, ChainPeers, ChainStatus, Constants, NewBan, SyncState,
 };
 pub use openapi::document;
-pub use orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+pub use orders::{
+    PoolCleared, PopOff, Prune, PruneBegun, RolledBack, Snapshot, SnapshotMade, StateHash, Trust,
+    Trusted,
+};
 pub use transactions::{
     ItemRefusal, PlacedTransaction, Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit,
     SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted, TransactionAnswer, TransactionKind,

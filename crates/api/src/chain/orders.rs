@@ -3,11 +3,48 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The result of an order.
+/// The result of an order to roll the chain back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RolledBack {
+    /// The number of blocks that were rolled back.
+    pub blocks: u32,
+    /// The height that became the tip.
+    pub height: u32,
+}
+
+/// The result of an order to empty the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolCleared {
+    /// The number of transactions that left the pool.
+    pub transactions: u64,
+}
+
+/// The result of an order to delete old bodies. The deletion goes on while the node runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PruneBegun {
+    /// The number of blocks whose bodies are being deleted; 0 if all bodies are still needed.
+    pub blocks: u32,
+    /// The height of the last of these blocks, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u32>,
+}
+
+/// The result of an order to trust a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Done {
-    /// A description of the result.
-    pub done: String,
+pub struct Trusted {
+    /// The height of the trusted block.
+    pub height: u32,
+    /// Its hash.
+    pub hash: String,
+    /// The number of blocks that were rolled back because they contradicted it.
+    pub rolled_back: u32,
+}
+
+/// A copy of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotMade {
+    /// Its folder on the node's machine.
+    pub path: String,
 }
 
 /// Rolls the chain back. Peers that still have the blocks send them again, unless they are banned or gone.

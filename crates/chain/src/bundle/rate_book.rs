@@ -46,8 +46,10 @@ impl RateBook {
             return Err(Rejection::new(
                 "chain_rates.no_means",
                 format!(
-                    "{} has a balance of {balance} on the parent chain",
-                    rates.account()
+                    "{} has a balance of {}, expected at least {}",
+                    rates.account(),
+                    balance.on(ChainId::PARENT),
+                    least.on(ChainId::PARENT)
                 ),
             ));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use primitives::Hash;
 
-use super::{Equivocation, PeerId, Ticket};
+use super::{Equivocation, OrderDone, PeerId, Ticket};
 use crate::{Header, Height, Rejection, TxId};
 
 /// The decision about a gossiped message.
@@ -75,8 +75,8 @@ pub enum Action {
     Done {
         /// The ticket of the order.
         ticket: Ticket,
-        /// A description of the result, or the reason for the refusal.
-        outcome: Result<String, Rejection>,
+        /// The result, or the reason for the refusal.
+        outcome: Result<OrderDone, Rejection>,
     },
     /// Send a notice to clients that follow the chain.
     Notice(Box<Notice>),

@@ -50,5 +50,6 @@ pub use event::{Event, PeerId, RequestFailure, Ticket};
 pub use figures::{BundlerFigures, Figures, ForgerFigures};
 pub use fork_choice::{DeepFork, EVIDENCE_CURSOR_BYTES, Equivocation, equivocations};
 pub use mempool::removal_reason;
+pub use orders::OrderDone;
 pub use round::Round;
 pub use settings::Settings;

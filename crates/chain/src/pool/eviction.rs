@@ -67,10 +67,12 @@ impl Pool {
         );
         let detail = match least {
             Some(rate) => format!(
-                "{held}; the fee rate is {} per 1000 bytes, the lowest of the waiting ones is {rate}; a fee of {} would be accepted",
+                "{held}; the fee rate is {} minor units per 1000 bytes, the lowest of the waiting ones is {rate}; a fee of {} would be accepted",
                 FeeRate::of(carried.transaction.fee, carried.bytes),
                 // A fee beyond 64 bits is one that no account can pay.
-                rate.fee_above(carried.bytes).unwrap_or(MinorUnits::MAX)
+                rate.fee_above(carried.bytes)
+                    .unwrap_or(MinorUnits::MAX)
+                    .on(carried.transaction.chain)
             ),
             None => held,
         };

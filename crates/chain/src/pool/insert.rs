@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::entry::{Turn, debit_of};
 use super::links::End;
 use super::{Balances, FeeRate, Pool};
+use crate::minor_units::minor_units_on;
 use crate::port::StoreFailure;
 use crate::transaction::Body;
 use crate::{BlockTimestamp, Carried, Rejection};
@@ -110,8 +111,11 @@ impl Pool {
         Ok(Err(Rejection::new(
             "chain_pool.insufficient_balance",
             format!(
-                "the debit is {}; {} has {balance} on chain {chain}, of which its waiting transactions spend {pending}",
-                debit, carried.sender
+                "the debit is {}; {} has {}, of which its waiting transactions spend {}",
+                debit.on(chain),
+                carried.sender,
+                balance.on(chain),
+                minor_units_on(pending, chain)
             ),
         )))
     }

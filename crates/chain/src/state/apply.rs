@@ -231,7 +231,11 @@ fn settle<R: Reads<Table>>(
         let rest = before.checked_sub(debit).ok_or_else(|| {
             BlockFault::invalid(
                 "chain_block.overdrawn",
-                format!("{account} pays {debit} and has {before} on chain {chain}"),
+                format!(
+                    "{account} pays {} and has {}",
+                    debit.on(chain),
+                    before.on(chain)
+                ),
             )
         })?;
         rests.push((account, chain, before, rest, flow));

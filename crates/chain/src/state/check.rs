@@ -68,13 +68,17 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
     if transaction.fee < least {
         return no(
             "chain_tx.fee",
-            format!("a fee of {}, the minimum is {least}", transaction.fee),
+            format!(
+                "a fee of {}, the minimum is {}",
+                transaction.fee.on(transaction.chain),
+                least.on(transaction.chain)
+            ),
         );
     }
     if transaction.debit().is_none_or(|debit| debit > SUPPLY_MAX) {
         return no(
             "chain_tx.amount",
-            format!("amount and fee exceed {SUPPLY_MAX}"),
+            format!("amount and fee exceed {}", SUPPLY_MAX.on(transaction.chain)),
         );
     }
     match &transaction.body {
@@ -86,7 +90,11 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
             if transaction.fee.is_zero() && (amount.is_zero() || *to == carried.sender) {
                 return no(
                     "chain_tx.free",
-                    format!("fee 0 for {amount} to {to}, expected a fee of at least 1"),
+                    format!(
+                        "no fee for {} to {to}, expected at least {}",
+                        amount.on(transaction.chain),
+                        MinorUnits::new(1).on(transaction.chain)
+                    ),
                 );
             }
             if amount.is_zero() && message.is_empty() {

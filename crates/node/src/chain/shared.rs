@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chain::core::{Event, Notice, Ticket};
+use chain::core::{Event, Notice, OrderDone, Ticket};
 use chain::port::{FailureKind, StoreFailure};
 use chain::{Genesis, Rejection, TxId};
 use runtime::{Stopped, Waiters};
@@ -30,7 +30,7 @@ pub(super) enum Waiter {
     /// A client that submitted transactions, with the places that they occupy until the answer.
     Submit(oneshot::Sender<Outcomes>, OwnedSemaphorePermit),
     /// An operator.
-    Order(oneshot::Sender<Result<String, Rejection>>),
+    Order(oneshot::Sender<Result<OrderDone, Rejection>>),
 }
 
 /// State that the core's thread, the commit thread, the peers and the API share.

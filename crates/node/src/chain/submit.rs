@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
 use chain::bundle::BundlerRate;
+use chain::core::OrderDone;
 use chain::state::{fee_min, read};
 use chain::{
     AccountId, Anchor, Body, ChainId, Height, MinorUnits, Minutes, Percent, Rejection, Transaction,
@@ -50,7 +51,7 @@ impl ChainNodeState {
     pub(super) async fn order(
         &self,
         order: impl FnOnce(chain::core::Ticket) -> chain::core::Event,
-    ) -> Result<String, Refusal> {
+    ) -> Result<OrderDone, Refusal> {
         let (sender, receiver) = oneshot::channel();
         self.ask(Waiter::Order(sender), order);
         let done = receiver.await.map_err(|_| self.gone())?;

@@ -39,7 +39,7 @@ pub const STOP_FORGING: Call<()> = Call::new(Operation {
     path: "/v1/chain/forging/{account}",
     id: "stopForging",
     tag: "forging",
-    summary: "And no longer.",
+    summary: "Stops forging with an account.",
     segments: &[THE_ACCOUNT],
     answers: &[answer(204, "It does not.", None)],
     codes: &[&BAD_PARAMETER, &codes::NOT_RUNNING],
@@ -103,7 +103,7 @@ pub const STOP_BUNDLER: Call<()> = Call::new(Operation {
     path: "/v1/chain/bundlers/{account}/{chain}",
     id: "stopBundler",
     tag: "forging",
-    summary: "And no longer.",
+    summary: "Stops a bundler.",
     segments: &[
         THE_ACCOUNT,
         parameter("chain", Kind::Byte, "The child chain."),

@@ -40,7 +40,7 @@ pub const UNBAN_PEER: Call<()> = Call::new(Operation {
     path: "/v1/chain/peers/{peer}/ban",
     id: "unbanPeer",
     tag: "peers",
-    summary: "And no longer.",
+    summary: "Ends the ban of a peer.",
     segments: &[parameter("peer", Kind::Hex(64), "The peer's key.")],
     answers: &[answer(204, "The ban has ended.", None)],
     codes: &[&BAD_PARAMETER, &codes::UNKNOWN_PEER],
@@ -48,52 +48,72 @@ pub const UNBAN_PEER: Call<()> = Call::new(Operation {
 });
 
 /// `POST /v1/chain/orders/pop-off`.
-pub const POP_OFF: Call<Done> = Call::new(Operation {
+pub const POP_OFF: Call<RolledBack> = Call::new(Operation {
     path: "/v1/chain/orders/pop-off",
     id: "popOff",
     summary: "Rolls the chain back to a height. Transactions of the removed blocks return to the pool.",
     body: json::<PopOff>(r#"{"height":41}"#),
-    answers: &[answer(200, "Done.", json::<Done>(r#"{"done":"2 blocks"}"#))],
+    answers: &[answer(
+        200,
+        "Done.",
+        json::<RolledBack>(r#"{"blocks":2,"height":41}"#),
+    )],
     ..ORDER
 });
 
 /// `POST /v1/chain/orders/clear-pool`.
-pub const CLEAR_POOL: Call<Done> = Call::new(Operation {
+pub const CLEAR_POOL: Call<PoolCleared> = Call::new(Operation {
     path: "/v1/chain/orders/clear-pool",
     id: "clearPool",
     summary: "Empties the pool.",
-    answers: &[answer(200, "Done.", json::<Done>(""))],
+    answers: &[answer(
+        200,
+        "Done.",
+        json::<PoolCleared>(r#"{"transactions":3}"#),
+    )],
     codes: &[],
     ..ORDER
 });
 
 /// `POST /v1/chain/orders/prune`.
-pub const PRUNE: Call<Done> = Call::new(Operation {
+pub const PRUNE: Call<PruneBegun> = Call::new(Operation {
     path: "/v1/chain/orders/prune",
     id: "prune",
     summary: "Prunes the bodies of all but the newest blocks, in small steps. Headers stay.",
     body: json::<Prune>(r#"{"keep_blocks":10000}"#),
-    answers: &[answer(200, "Begun.", json::<Done>(""))],
+    answers: &[answer(
+        200,
+        "Begun.",
+        json::<PruneBegun>(r#"{"blocks":12000,"until":12000}"#),
+    )],
     ..ORDER
 });
 
 /// `POST /v1/chain/orders/trust`.
-pub const TRUST: Call<Done> = Call::new(Operation {
+pub const TRUST: Call<Trusted> = Call::new(Operation {
     path: "/v1/chain/orders/trust",
     id: "trust",
     summary: "Allows a reorg beyond the rollback limit, to a branch with the given block.",
     body: json::<Trust>(r#"{"height":41,"hash":"00"}"#),
-    answers: &[answer(200, "Done.", json::<Done>(""))],
+    answers: &[answer(
+        200,
+        "Done.",
+        json::<Trusted>(r#"{"height":41,"hash":"00","rolled_back":0}"#),
+    )],
     ..ORDER
 });
 
 /// `POST /v1/chain/orders/snapshot`.
-pub const SNAPSHOT: Call<Done> = Call::new(Operation {
+pub const SNAPSHOT: Call<SnapshotMade> = Call::new(Operation {
     path: "/v1/chain/orders/snapshot",
     id: "snapshot",
     summary: "Makes a copy of the store while it runs.",
     body: json::<Snapshot>(r#"{"name":"before-upgrade"}"#),
-    answers: &[answer(200, "Done.", json::<Done>(""))],
+    answers: &[answer(
+        200,
+        "Done.",
+        json::<SnapshotMade>(r#"{"path":"net/server1/data/snapshots/before-upgrade"}"#),
+    )],
     codes: &[
         &BAD_JSON,
         &BAD_REQUEST,

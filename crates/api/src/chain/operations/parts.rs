@@ -9,7 +9,10 @@ pub(super) use crate::chain::forging::{
     StartForging,
 };
 pub(super) use crate::chain::network::{ChainHealth, ChainPeers, ChainStatus, Constants, NewBan};
-pub(super) use crate::chain::orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
+pub(super) use crate::chain::orders::{
+    PoolCleared, PopOff, Prune, PruneBegun, RolledBack, Snapshot, SnapshotMade, StateHash, Trust,
+    Trusted,
+};
 pub(super) use crate::chain::transactions::{
     Prepare, Prepared, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer, Submitted,
     TransactionAnswer, TransactionPage, UnconfirmedPage,

@@ -133,8 +133,9 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(None);
         }
         let detail = format!(
-            "a fee of {}; the cheapest known bundler of chain {} asks {least}",
-            transaction.fee, transaction.chain
+            "a fee of {}; the cheapest known bundler asks {}",
+            transaction.fee.on(transaction.chain),
+            least.on(transaction.chain)
         );
         Ok(Some(Rejection::new("chain_pool.unpaid", detail)))
     }

@@ -1,7 +1,8 @@
 //! An operator's order to delete the bodies of old blocks, done in small parts over several rounds.
 
+use super::OrderDone;
 use crate::core::limits::PRUNE_ROUND_ROWS;
-use crate::core::{Action, Core, Ticket};
+use crate::core::{Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Pruned, prunable, prune};
 
@@ -13,17 +14,12 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         let until = prunable(&self.rows, &self.genesis, keep)?;
         let pruned = Pruned::load(&self.rows)?.bodies;
-        let outcome = match until.blocks_since(pruned) {
-            Some(blocks @ 1..) => {
-                self.pruning = Some(until);
-                format!("deleting the bodies of {blocks} blocks, up to block {until}")
-            }
-            Some(0) | None => "there is nothing to delete: all bodies are still needed".to_owned(),
-        };
-        self.actions.push(Action::Done {
-            ticket,
-            outcome: Ok(outcome),
-        });
+        // Without a difference, all bodies up to `until` are gone already, or all are still needed.
+        let blocks = until.blocks_since(pruned).unwrap_or(0);
+        if blocks > 0 {
+            self.pruning = Some(until);
+        }
+        self.done(ticket, Ok(OrderDone::PruneBegun { blocks, until }));
         Ok(())
     }
 

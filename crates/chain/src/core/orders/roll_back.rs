@@ -1,7 +1,7 @@
 //! Operators' orders. An order that rolls blocks back is a reorg to an empty branch.
 
 use super::order::Order;
-use super::trust::TRUSTED_NOW;
+use super::order_done::OrderDone;
 use crate::core::fork_choice::{Reorg, ReorgCause};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core, Ticket};
@@ -20,7 +20,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    pub(super) fn done(&mut self, ticket: Ticket, outcome: Result<String, Rejection>) {
+    pub(super) fn done(&mut self, ticket: Ticket, outcome: Result<OrderDone, Rejection>) {
         self.actions.push(Action::Done { ticket, outcome });
     }
 
@@ -71,21 +71,19 @@ impl<R: Reads<Table>> Core<R> {
         self.drop_lost_anchors(common)?;
         self.settle_pool()?;
         self.side_blocks.trim(&mut self.rows);
-        let mut result = format!("{depth} blocks were rolled back");
-        let ticket = match order {
-            Order::PopOff { ticket } => ticket,
+        let (ticket, done) = match order {
+            Order::PopOff { ticket } => (ticket, OrderDone::RolledBack { blocks: depth }),
             Order::Trust {
                 ticket,
                 height,
                 hash,
             } => {
                 self.keep_trusted(height, hash);
-                result = format!("{TRUSTED_NOW}; {result}");
-                ticket
+                (ticket, OrderDone::Trusted { rolled_back: depth })
             }
         };
         self.restart_sync();
-        self.done(ticket, Ok(result));
+        self.done(ticket, Ok(done));
         Ok(())
     }
 
@@ -110,13 +108,10 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         self.check_intake()?;
-        let count = self.pool.figures().transactions;
+        let transactions = self.pool.figures().transactions as u64;
         self.pool.clear();
         self.regossip.clear();
-        self.actions.push(Action::Done {
-            ticket,
-            outcome: Ok(format!("{count} transactions left the pool")),
-        });
+        self.done(ticket, Ok(OrderDone::PoolCleared { transactions }));
         Ok(())
     }
 }

@@ -3,14 +3,12 @@
 use primitives::Hash;
 
 use super::order::Order;
+use super::order_done::OrderDone;
 use crate::core::limits::TRUSTED_MAX;
 use crate::core::{Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Fault;
 use crate::{Height, Rejection};
-
-/// The result of an order to trust a block.
-pub(super) const TRUSTED_NOW: &str = "the block is trusted";
 
 impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn trust(
@@ -37,7 +35,7 @@ impl<R: Reads<Table>> Core<R> {
         height: Height,
         hash: Hash,
         order: Order,
-    ) -> Result<Result<Option<String>, Rejection>, StoreFailure> {
+    ) -> Result<Result<Option<OrderDone>, Rejection>, StoreFailure> {
         let Some(below) = height.previous().filter(|_| !self.trusted.is_full()) else {
             let detail = format!(
                 "cannot trust a block at height {height}: at most {TRUSTED_MAX} blocks above genesis"
@@ -53,7 +51,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         self.keep_trusted(height, hash);
         self.restart_sync();
-        Ok(Ok(Some(TRUSTED_NOW.to_owned())))
+        Ok(Ok(Some(OrderDone::Trusted { rolled_back: 0 })))
     }
 
     pub(super) fn keep_trusted(&mut self, height: Height, hash: Hash) {

@@ -170,7 +170,9 @@ fn a_full_pool_takes_who_pays_more_and_names_the_fee_for_others() {
     let refused = pool.check(&low, at(0), &mut rich).unwrap().unwrap_err();
     assert_eq!(refused.code, "chain_pool.full");
     assert!(
-        refused.detail.ends_with("a fee of 101 would be accepted"),
+        refused
+            .detail
+            .ends_with("a fee of 101 minor units of chain 1 would be accepted"),
         "{}",
         refused.detail
     );

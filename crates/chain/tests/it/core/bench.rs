@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
-use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings, Verdict};
+use chain::core::{
+    Action, Core, Event, Notice, OrderDone, PeerId, RequestFailure, Settings, Verdict,
+};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
@@ -183,7 +185,7 @@ pub struct Bench {
     pub disconnected: Vec<PeerId>,
     pub answers: Vec<Answer>,
     pub outcomes: Vec<Result<chain::TxId, chain::Rejection>>,
-    pub orders: Vec<Result<String, chain::Rejection>>,
+    pub orders: Vec<Result<OrderDone, chain::Rejection>>,
     pub gossip: Vec<Gossip>,
     pub asked: BTreeSet<&'static str>,
     /// Length of the largest committed batch, in bytes.

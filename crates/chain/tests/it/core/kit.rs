@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chain::bundle::{Bundler, BundlerRate, BundlerRules};
-use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
+use chain::core::{Action, Core, Event, Notice, OrderDone, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
@@ -115,7 +115,7 @@ pub struct Node {
     inbox: VecDeque<Event>,
     pub notices: Vec<Notice>,
     pub outcomes: Vec<Result<TxId, Rejection>>,
-    pub orders: Vec<Result<String, Rejection>>,
+    pub orders: Vec<Result<OrderDone, Rejection>>,
     pub penalties: Vec<(PeerId, u32, &'static str)>,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chain::block::CarriedBlock;
-use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
+use chain::core::{Event, OrderDone, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
 use chain::message::{Announcement, Gossip};
 use chain::port::{Reads, Table, WriteBatch};
 use chain::{Anchor, Body, Genesis, Height, MinorUnits, Transaction};
@@ -93,10 +93,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     };
     bench.tell(order);
     let trusted = bench.orders.pop().expect("an order is answered");
-    assert_eq!(
-        trusted.as_deref(),
-        Ok("the block is trusted; 18 blocks were rolled back")
-    );
+    assert_eq!(trusted, Ok(OrderDone::Trusted { rolled_back: 18 }));
     bench.restart();
     assert_eq!(bench.height(), 2, "what contradicts it does not join again");
     bench.tell(Event::PopOff {
@@ -104,7 +101,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
         height: Height::new(height),
     });
     let popped = bench.orders.pop().expect("an order is answered");
-    assert_eq!(popped.as_deref(), Ok("2 blocks were rolled back"));
+    assert_eq!(popped, Ok(OrderDone::RolledBack { blocks: 2 }));
     assert_eq!(bench.height(), 0);
     assert!(
         bench.batch_bytes_max < 3 * ROUND_BYTES,

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use api::chain::operations;
-use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Prune, Snapshot, Trust, codes};
+use api::chain::{
+    ChainPeer, ChainPeers, NewBan, PoolCleared, PopOff, Prune, PruneBegun, RolledBack, Snapshot,
+    SnapshotMade, Trust, Trusted, codes,
+};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use chain::Height;
-use chain::core::Event;
+use chain::core::{Event, OrderDone};
 use net::gossip::{Direction, PeerId, PeerView, SendError};
 use primitives::{Hash, hex};
 
@@ -111,16 +114,19 @@ pub(super) async fn pop_off(State(api): State<Arc<Api>>, body: ClaimedBody) -> A
         ticket,
         height: Height::new(height),
     });
-    done(order.await?)
+    match order.await? {
+        OrderDone::RolledBack { blocks } => json(&RolledBack { blocks, height }),
+        other => Err(mixed_up(other)),
+    }
 }
 
 /// `POST /v1/chain/orders/clear-pool`
 pub(super) async fn clear_pool(State(api): State<Arc<Api>>) -> Answered {
-    done(
-        api.shared
-            .order(|ticket| Event::ClearPool { ticket })
-            .await?,
-    )
+    let order = api.shared.order(|ticket| Event::ClearPool { ticket });
+    match order.await? {
+        OrderDone::PoolCleared { transactions } => json(&PoolCleared { transactions }),
+        other => Err(mixed_up(other)),
+    }
 }
 
 /// `POST /v1/chain/orders/prune`
@@ -130,19 +136,32 @@ pub(super) async fn prune(State(api): State<Arc<Api>>, body: ClaimedBody) -> Ans
         ticket,
         keep: keep_blocks,
     });
-    done(order.await?)
+    match order.await? {
+        OrderDone::PruneBegun { blocks, until } => json(&PruneBegun {
+            blocks,
+            until: (blocks > 0).then_some(until.get()),
+        }),
+        other => Err(mixed_up(other)),
+    }
 }
 
 /// `POST /v1/chain/orders/trust`
 pub(super) async fn trust(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let Trust { height, hash } = api.body(body).await?;
-    let hash: Hash = parsed("hash", &hash)?;
+    let trusted: Hash = parsed("hash", &hash)?;
     let order = api.shared.order(|ticket| Event::Trust {
         ticket,
         height: Height::new(height),
-        hash,
+        hash: trusted,
     });
-    done(order.await?)
+    match order.await? {
+        OrderDone::Trusted { rolled_back } => json(&Trusted {
+            height,
+            hash: trusted.to_string(),
+            rolled_back,
+        }),
+        other => Err(mixed_up(other)),
+    }
 }
 
 /// `POST /v1/chain/orders/snapshot`
@@ -165,14 +184,20 @@ pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: ClaimedBody) -> 
         store.checkpoint(&to).map_err(|failure| failure.message)
     });
     match copied.await {
-        Ok(Ok(_)) => done(format!("a copy of the store is in {}", path.display())),
+        Ok(Ok(_)) => json(&SnapshotMade {
+            path: path.display().to_string(),
+        }),
         Ok(Err(message)) => Err(refused(message)),
         Err(_) => Err(refused("the copy met a bug".into())),
     }
 }
 
-fn done(text: String) -> Answered {
-    json(&Done { done: text })
+/// Returns the refusal for the result of another order, which only a bug can return.
+fn mixed_up(done: OrderDone) -> Refusal {
+    Refusal::listed(
+        &api::codes::INTERNAL,
+        format!("the node answered another order: {done:?}"),
+    )
 }
 
 impl Api {
