@@ -11,7 +11,7 @@ use crate::{Register, bench, demo, lab};
 
 /// A distributed ledger, and a laboratory that measures the load it sustains.
 #[derive(Debug, Parser)]
-#[command(name = "tally", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "tally", version, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

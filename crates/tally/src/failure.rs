@@ -34,6 +34,7 @@ pub struct Failure {
 }
 
 const REFUSED: u8 = 1;
+const USAGE: u8 = 2;
 const NOT_REACHED: u8 = 3;
 const LATER: u8 = 4;
 const LOCAL: u8 = 5;
@@ -76,6 +77,30 @@ impl Failure {
         }
     }
 
+    /// Creates the failure of work that goes on: the caller asks again later.
+    pub fn later(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: LATER,
+            ..Self::local(code, message, hint)
+        }
+    }
+
+    /// Creates a refusal by a node that came as an answer.
+    pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: REFUSED,
+            ..Self::local(code, message, hint)
+        }
+    }
+
+    /// Creates the failure of a command line whose values do not fit.
+    pub fn usage(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            exit: USAGE,
+            ..Self::local(code, message, hint)
+        }
+    }
+
     /// Creates the failure of a wait for a flow that timed out.
     pub fn not_yet(flow_id: &str, status: &str, wanted: &str) -> Self {
         Self {
@@ -103,11 +128,26 @@ impl Failure {
         }
     }
 
+    /// Rewrites the message.
+    #[must_use]
+    pub fn with_message(mut self, rewrite: impl FnOnce(&str) -> String) -> Self {
+        self.message = rewrite(&self.message);
+        self
+    }
+
     /// Adds a sentence to the message.
     #[must_use]
     pub fn with_remark(mut self, remark: &str) -> Self {
         self.message.push_str(". ");
         self.message.push_str(remark);
+        self
+    }
+
+    /// Puts the name of a flow into a hint that recommends its description.
+    #[must_use]
+    pub fn about_flow(mut self, flow: &str) -> Self {
+        let (general, own) = ("flow describe NAME", format!("flow describe {flow}"));
+        self.hint = self.hint.replace(general, &own);
         self
     }
 
@@ -163,10 +203,26 @@ impl From<ClientError> for Failure {
         Self {
             code: error.code().to_owned(),
             message: error.to_string(),
-            hint: error.hint().to_owned(),
+            hint: hint_here(error.code()).unwrap_or(error.hint()).to_owned(),
             exit,
         }
     }
+}
+
+/// Returns the hint of the command line for a code whose own hint is about HTTP requests.
+fn hint_here(code: &str) -> Option<&'static str> {
+    let hints = [
+        (
+            &api::codes::BAD_PARAMETER,
+            "Correct the value that the message names; '--help' after the command says what is expected.",
+        ),
+        (
+            &api::codes::UNAUTHORISED,
+            "Give the token of a user of this node with --token-file. The node's folder has an administrator's in api-token.",
+        ),
+    ];
+    let here = hints.into_iter().find(|(info, _)| info.code == code);
+    here.map(|(_, hint)| hint)
 }
 
 impl From<FlowFailure> for Failure {

@@ -24,11 +24,13 @@ mod cli;
 mod commands;
 mod demo;
 mod failure;
+mod folder;
 mod ink;
 mod lab;
 mod output;
 mod reference;
 mod target;
+mod usage;
 
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -83,7 +85,10 @@ impl Application {
     pub fn main(self) -> ExitCode {
         // Only a second application in the same process would find it set.
         let _ = WORKLOADS.set(self.workloads);
-        let cli = cli::Cli::parse();
+        let cli = match cli::Cli::try_parse() {
+            Ok(cli) => cli,
+            Err(error) => return usage::report(&error),
+        };
         let json = cli.command.wants_json();
         match cli::run(cli.command, self.register) {
             Ok(()) => ExitCode::SUCCESS,

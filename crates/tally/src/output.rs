@@ -199,6 +199,19 @@ pub fn pairs(pairs: &[(&str, String)]) -> String {
     text
 }
 
+/// Writes a flag as a table shows it.
+pub fn yes_or_no(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.to_owned()
+}
+
+/// Writes a count with its noun: `1 block`, `2 blocks`.
+pub fn counted(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{} {noun}s", grouped(count)),
+    }
+}
+
 /// Returns a number with its digits in groups of three.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
@@ -256,6 +269,13 @@ mod tests {
             "name      sum\né           5\nlonger  1,000"
         );
         assert!(table.render(Ink::of_test(true)).starts_with("\x1b[1mname"));
+    }
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        for (count, text) in [(0u32, "0 blocks"), (1, "1 block"), (1_000, "1,000 blocks")] {
+            assert_eq!(counted(count, "block"), text);
+        }
     }
 
     #[test]

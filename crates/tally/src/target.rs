@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use client::{ChainClient, Client, Endpoint};
-use node::config::text_of;
+use node::chain::is_chain_dir;
+use node::config::{ConfigKind, read_table, text_of};
 
 use crate::failure::{Failure, about_file};
+use crate::folder;
 
 /// The configuration in a node's folder.
 const CONFIG_FILE: &str = "node.toml";
@@ -62,8 +64,7 @@ impl Target {
 
     /// Returns whether the folder is a chain node's.
     pub fn is_chain(&self) -> bool {
-        self.folder()
-            .is_some_and(|folder| folder.join(CHAIN_CONFIG_FILE).exists())
+        self.folder().is_some_and(is_chain_dir)
     }
 
     /// Runs `work` with a client of the node.
@@ -71,6 +72,7 @@ impl Target {
         &self,
         work: impl AsyncFnOnce(Client) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.folder().map_or(Ok(()), folder::speaks_to_node)?;
         let client = Client::new(self.endpoint()?)?;
         runtime()?.block_on(work(client))
     }
@@ -80,6 +82,7 @@ impl Target {
         &self,
         work: impl AsyncFnOnce(ChainClient) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.folder().map_or(Ok(()), folder::speaks_to_chain_node)?;
         let client = ChainClient::new(self.endpoint()?)?;
         runtime()?.block_on(work(client))
     }
@@ -93,7 +96,7 @@ impl Target {
                 token: read(token)?.trim().into(),
             }),
             (None, _, token, Some(folder)) => of_folder(folder, token.as_deref()),
-            _ => Err(Failure::local(
+            _ => Err(Failure::usage(
                 "tally.no_node",
                 "no node is named",
                 "Give --node DIR, or --url with --root and --token-file.",
@@ -111,19 +114,24 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// Returns the API endpoint of a folder's node, of either kind, with the token in a file or in the folder.
 fn of_folder(folder: &Path, token_file: Option<&Path>) -> Result<Endpoint, Failure> {
-    let chain = folder.join(CHAIN_CONFIG_FILE);
-    let path = match chain.exists() {
-        true => chain,
-        false => folder.join(CONFIG_FILE),
+    let (file, kind) = match is_chain_dir(folder) {
+        true => (CHAIN_CONFIG_FILE, ConfigKind::Chain),
+        false => (CONFIG_FILE, ConfigKind::Node),
     };
-    let config: toml::Table = read(&path)?
-        .parse()
-        .map_err(|error: toml::de::Error| about_file(&path, &error.message()))?;
+    let path = folder.join(file);
+    let config = read_table(&path, kind).map_err(|error| Failure::coded(&error))?;
     let listen = config
         .get("api")
         .and_then(|api| api.get("listen"))
         .and_then(toml::Value::as_str);
-    let listen = listen.ok_or_else(|| about_file(&path, &"no api.listen is in it"))?;
+    let listen = listen.ok_or_else(|| {
+        let hint = "Set api.listen to the address of the node's API.";
+        Failure::local(
+            "config.invalid",
+            format!("{}: api.listen is missing", path.display()),
+            hint,
+        )
+    })?;
     Ok(Endpoint {
         address: reachable(listen),
         server_name: SERVER_NAME.to_owned(),
@@ -154,7 +162,7 @@ fn address(url: &str) -> Result<String, Failure> {
         .unwrap_or(url)
         .trim_end_matches('/');
     let bad = |why: &str| {
-        Failure::local(
+        Failure::usage(
             "tally.bad_url",
             format!("'{url}': {why}"),
             "Give it as https://host:port",
@@ -202,5 +210,36 @@ mod tests {
         assert_eq!(reachable("0.0.0.0:5"), "127.0.0.1:5");
         assert_eq!(reachable("[::]:5"), "[::1]:5");
         assert_eq!(reachable("10.0.0.1:5"), "10.0.0.1:5");
+    }
+
+    #[test]
+    fn a_fault_of_the_configuration_is_named_with_its_line() {
+        for (file, text, parts) in [
+            (
+                "node.toml",
+                "[node]\nname = \n",
+                ["config.invalid", "line 2", "reference/config.md"],
+            ),
+            (
+                "chain.toml",
+                "[node\n",
+                ["config.invalid", "line 1", "chain-config.md"],
+            ),
+            (
+                "node.toml",
+                "[node]\n",
+                ["config.invalid", "api.listen is missing", "Set api.listen"],
+            ),
+        ] {
+            let folder = tempfile::tempdir().expect("a folder");
+            std::fs::write(folder.path().join(file), text).expect("written");
+            let failure = of_folder(folder.path(), None)
+                .map(drop)
+                .expect_err("no use");
+            let said = format!("{failure:?}");
+            for part in parts {
+                assert!(said.contains(part), "{file} {text:?}: {said}");
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::cli::program;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{Output, Table, stdout_ink};
 
 /// Arguments of `tally chain genesis`.
@@ -88,6 +89,7 @@ impl From<MadeServer> for Server {
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
+        folder::takes_chain_network(&self.out)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let plan = NetworkPlan {
             network: self.name,

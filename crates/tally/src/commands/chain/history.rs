@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::demo::progress::colour;
 use crate::failure::Failure;
-use crate::output::{Output, grouped, pairs};
+use crate::folder;
+use crate::output::{Output, counted, grouped, pairs};
 
 /// Maximum refresh rate of the bar.
 const EVERY_HZ: u8 = 5;
@@ -43,6 +44,7 @@ struct Made {
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
+        folder::holds_chain_node(&self.folder)?;
         let plan = HistoryPlan {
             transactions: self.transactions,
             per_block: self.per_block.map(|count| count as usize),
@@ -86,9 +88,9 @@ fn bar(length: u64) -> ProgressBar {
 fn words(made: &HistoryMade, taken: Duration) -> String {
     let rate = made.transactions as f64 / taken.as_secs_f64().max(f64::MIN_POSITIVE);
     format!(
-        "{} payments in {} blocks, {}/s",
-        grouped(made.transactions),
-        grouped(made.blocks),
+        "{} in {}, {}/s",
+        counted(made.transactions, "payment"),
+        counted(made.blocks, "block"),
         grouped(rate as u64)
     )
 }

@@ -13,6 +13,7 @@ use crate::commands::node::run::{
     LogArgs, Signals, failed_for, file_size_signal, io_runtime, system,
 };
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::print;
 
 /// Base of the exit code after a signal, as in a shell.
@@ -35,6 +36,7 @@ impl Args {
     pub fn run(self) -> Result<(), Failure> {
         crate::allocator::settle();
         let begin = Instant::now();
+        folder::runs_chain_node(&self.folder)?;
         let files = load_chain_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         self.log.start(&files.config.log)?;
         let name = files.config.node.name.clone();

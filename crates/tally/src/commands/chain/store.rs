@@ -4,6 +4,7 @@ use node::chain::{ChainFiles, accept_chain_store, init_chain_store, load_chain_d
 
 use crate::commands::store_care::{ACCEPTED, Args, EMPTY};
 use crate::failure::Failure;
+use crate::folder;
 
 /// Permits an empty store.
 pub fn init(arguments: &Args) -> Result<(), Failure> {
@@ -20,6 +21,7 @@ pub fn accept(arguments: &Args) -> Result<(), Failure> {
 }
 
 fn confirmed(arguments: &Args) -> Result<ChainFiles, Failure> {
+    folder::holds_chain_node(&arguments.folder)?;
     let files = load_chain_dir(&arguments.folder).map_err(|error| Failure::coded(&error))?;
     arguments.refuse_unconfirmed(&files.config.node.name)?;
     Ok(files)

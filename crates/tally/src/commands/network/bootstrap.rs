@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::program;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{Output, Table, stdout_ink};
 
 /// Arguments of `tally network bootstrap`.
@@ -68,6 +69,7 @@ impl Args {
     pub fn run(self) -> Result<(), Failure> {
         let failed = |error: node::bootstrap::BootstrapError| Failure::coded(&error);
         let spec = NetworkSpec::read(&self.description).map_err(failed)?;
+        folder::takes_network(&self.out)?;
         let made = bootstrap(&spec, &self.out).map_err(failed)?;
         let made = Made {
             nodes: made.nodes.into_iter().map(MadeNode::from).collect(),

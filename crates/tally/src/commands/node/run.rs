@@ -17,6 +17,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Register;
 use crate::failure::Failure;
+use crate::folder;
 use crate::output::{print, stderr_ink};
 
 /// Threads for queries that wait for the disk.
@@ -70,6 +71,7 @@ impl Args {
     pub fn run(self, register: Register) -> Result<(), Failure> {
         crate::allocator::settle();
         let begin = Instant::now();
+        folder::runs_node(&self.folder)?;
         let mut files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         files.config.hospital.hold_flows |= self.hold_flows;
         self.log.start(&files.config.log)?;
@@ -165,7 +167,7 @@ impl LogArgs {
         let filter = self.log.as_deref().unwrap_or(&section.level);
         let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
             let hint = "Give a level (error, warn, info, debug, trace) or a filter such as info,node::http=debug.";
-            Failure::local("tally.bad_log_filter", format!("'{filter}': {error}"), hint)
+            Failure::usage("tally.bad_log_filter", format!("'{filter}': {error}"), hint)
         })?;
         let json = match self.log_format {
             Some(format) => format == Format::Json,

@@ -5,6 +5,7 @@ use node::{accept_store, init_store};
 
 use crate::commands::store_care::{ACCEPTED, Args, EMPTY};
 use crate::failure::Failure;
+use crate::folder;
 
 /// Permits an empty store.
 pub fn init(arguments: &Args) -> Result<(), Failure> {
@@ -21,6 +22,7 @@ pub fn accept(arguments: &Args) -> Result<(), Failure> {
 }
 
 pub(super) fn confirmed(arguments: &Args) -> Result<NodeFiles, Failure> {
+    folder::holds_node(&arguments.folder)?;
     let files = load_node_dir(&arguments.folder).map_err(|error| Failure::coded(&error))?;
     arguments.refuse_unconfirmed(&files.config.node.name.to_string())?;
     Ok(files)

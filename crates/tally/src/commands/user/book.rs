@@ -1,17 +1,18 @@
 //! The place where users are kept: in a node's folder, running or not, or behind its API.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use api::{LoggedIn, NewUser, SecretText, UserChange, UserView};
 use node::users::{
-    AuditFile, AuditLine, BadPermission, Permission, Sha256Text, TokenRecord, UserRecord,
+    AuditFile, AuditLine, BadPermission, FILE, Permission, Sha256Text, TokenRecord, UserRecord,
     UsersError, UsersFile, now_s,
 };
 use primitives::{Coded, Hash, Seed};
 
 use super::password;
 use crate::failure::Failure;
+use crate::folder;
 use crate::target::Target;
 
 const DAY_S: u64 = 24 * 3_600;
@@ -41,11 +42,13 @@ impl From<BadPermission> for Failure {
 }
 
 impl<'a> Book<'a> {
-    pub fn of(target: &'a Target) -> Self {
-        match target.folder() {
-            Some(folder) => Self::Folder(folder),
-            None => Self::Api(target),
-        }
+    /// Returns the place that a target names. A folder must be a node's, because changes write files into it.
+    pub fn of(target: &'a Target) -> Result<Self, Failure> {
+        let Some(folder) = target.folder() else {
+            return Ok(Self::Api(target));
+        };
+        folder::holds_node(folder)?;
+        Ok(Self::Folder(folder))
     }
 
     pub fn list(&self) -> Result<Vec<UserView>, Failure> {
@@ -82,10 +85,13 @@ impl<'a> Book<'a> {
     }
 
     /// Writes an empty list into a folder without one.
-    pub fn init(&self) -> Result<(), Failure> {
+    ///
+    /// Returns the path of the list.
+    pub fn init(&self) -> Result<PathBuf, Failure> {
         match self {
             Self::Folder(folder) => noted(folder, "user.init", None, || {
-                UsersFile::init(folder).map_err(Failure::from)
+                UsersFile::init(folder).map_err(Failure::from)?;
+                Ok(folder.join(FILE))
             }),
             Self::Api(_) => Err(Failure::local(
                 "tally.folder_needed",
@@ -343,6 +349,20 @@ fn unknown(name: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_a_node_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = Target::of(folder.path());
+        let refused = Book::of(&target).map(drop).expect_err("no node");
+        assert_eq!(refused.code(), "tally.wrong_folder");
+        let inside = std::fs::read_dir(folder.path()).expect("readable").count();
+        assert_eq!(inside, 0);
+        std::fs::write(folder.path().join("node.toml"), "").expect("written");
+        let book = Book::of(&target).expect("a node");
+        let path = book.init().expect("an empty list");
+        assert_eq!(path, folder.path().join("users.toml"));
+    }
 
     #[test]
     fn a_name_that_exists_is_refused_and_changes_nothing() {

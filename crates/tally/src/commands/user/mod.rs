@@ -4,13 +4,16 @@
 mod book;
 mod password;
 
+use std::path::PathBuf;
+
 use api::{NewUser, UserChange, UserView};
 use clap::Subcommand;
 use node::users::{Permission, TOKEN_DAYS_MAX};
+use serde::Serialize;
 
 use self::book::Book;
 use crate::failure::Failure;
-use crate::output::{Output, Table, pairs, stdout_ink};
+use crate::output::{Output, Table, pairs, stdout_ink, yes_or_no};
 use crate::target::Target;
 
 /// The commands.
@@ -132,13 +135,13 @@ pub struct Token {
 }
 
 impl Named {
-    fn book(&self) -> Book<'_> {
+    fn book(&self) -> Result<Book<'_>, Failure> {
         Book::of(&self.common.target)
     }
 
     /// Changes the user and shows the result.
     fn change(self, change: UserChange) -> Result<(), Failure> {
-        let user = self.book().change(&self.name, change)?;
+        let user = self.book()?.change(&self.name, change)?;
         show(self.common.output, &user)
     }
 
@@ -151,7 +154,7 @@ impl Named {
 
     /// Changes the list of permissions.
     fn permissions(self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), Failure> {
-        let user = self.book().permit(&self.name, change)?;
+        let user = self.book()?.permit(&self.name, change)?;
         show(self.common.output, &user)
     }
 }
@@ -159,14 +162,22 @@ impl Named {
 impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
-            Command::Init(common) => Book::of(&common.target).init(),
+            Command::Init(common) => init(&common),
             Command::Add(arguments) => add(arguments),
             Command::List(common) => list(&common),
             Command::Show(named) => {
-                let user = named.book().show(&named.name)?;
+                let user = named.book()?.show(&named.name)?;
                 show(named.common.output, &user)
             }
-            Command::Remove(named) => named.book().remove(&named.name),
+            Command::Remove(named) => {
+                named.book()?.remove(&named.name)?;
+                let removed = Removed {
+                    removed: &named.name,
+                };
+                named.common.output.show(&removed, |removed| {
+                    format!("user {} is removed", removed.removed)
+                })
+            }
             Command::Passwd(arguments) => {
                 let password = password::read(arguments.password_stdin)?;
                 arguments.named.change(UserChange {
@@ -179,11 +190,7 @@ impl Command {
                 held.sort();
                 held.dedup();
             }),
-            Command::Revoke(revoke) => revoke.named.permissions(|held| {
-                let revoked: Vec<String> =
-                    revoke.permissions.iter().map(ToString::to_string).collect();
-                held.retain(|permission| !revoked.contains(permission));
-            }),
+            Command::Revoke(grant) => revoke(grant),
             Command::Limit(limit) => limit.named.change(UserChange {
                 reset_bounds: limit.default.then_some(true),
                 starts_per_s: limit.starts_per_s,
@@ -194,7 +201,7 @@ impl Command {
             Command::Enable(named) => named.enabled(true),
             Command::Token(arguments) => token(&arguments),
             Command::RevokeTokens(named) => {
-                let user = named.book().revoke_tokens(&named.name)?;
+                let user = named.book()?.revoke_tokens(&named.name)?;
                 show(named.common.output, &user)
             }
         }
@@ -226,7 +233,7 @@ fn add(arguments: Add) -> Result<(), Failure> {
         Some(password::read(arguments.password_stdin)?)
     };
     let permissions = arguments.permissions.iter().map(ToString::to_string);
-    let user = Book::of(&common.target).add(NewUser {
+    let user = Book::of(&common.target)?.add(NewUser {
         name,
         password,
         permissions: permissions.collect(),
@@ -236,15 +243,57 @@ fn add(arguments: Add) -> Result<(), Failure> {
     show(common.output, &user)
 }
 
+/// A new list of users.
+#[derive(Debug, Serialize)]
+struct Initialised {
+    users: PathBuf,
+}
+
+/// A removed user.
+#[derive(Debug, Serialize)]
+struct Removed<'a> {
+    removed: &'a str,
+}
+
+fn init(common: &Common) -> Result<(), Failure> {
+    let users = Book::of(&common.target)?.init()?;
+    common.output.show(&Initialised { users }, |made| {
+        format!("wrote {}: an empty list of users", made.users.display())
+    })
+}
+
+/// Revokes permissions, and says which of them the user did not hold.
+fn revoke(arguments: Grant) -> Result<(), Failure> {
+    let name = arguments.named.name.clone();
+    let revoked = arguments.permissions.iter().map(ToString::to_string);
+    let revoked: Vec<String> = revoked.collect();
+    let mut absent = Vec::new();
+    arguments.named.permissions(|held| {
+        absent = without(held, &revoked);
+    })?;
+    if !absent.is_empty() {
+        eprintln!("{name} did not hold {}", absent.join(", "));
+    }
+    Ok(())
+}
+
+/// Removes permissions from those held. Returns the ones that were not held.
+fn without(held: &mut Vec<String>, revoked: &[String]) -> Vec<String> {
+    let absent = revoked.iter().filter(|one| !held.contains(one));
+    let absent = absent.cloned().collect();
+    held.retain(|permission| !revoked.contains(permission));
+    absent
+}
+
 fn list(common: &Common) -> Result<(), Failure> {
-    let users = Book::of(&common.target).list()?;
+    let users = Book::of(&common.target)?.list()?;
     common.output.show(&users, |_| {
         let mut table = Table::new(&["user", "enabled", "password", ">tokens", "permissions"]);
         for user in &users {
             table.row([
                 user.name.clone(),
-                user.enabled.to_string(),
-                user.password.to_string(),
+                yes_or_no(user.enabled),
+                yes_or_no(user.password),
                 user.tokens_expire_ms.len().to_string(),
                 user.permissions.join(" "),
             ]);
@@ -255,7 +304,7 @@ fn list(common: &Common) -> Result<(), Failure> {
 
 fn token(arguments: &Token) -> Result<(), Failure> {
     let named = &arguments.named;
-    let given = named.book().add_token(&named.name, arguments.days)?;
+    let given = named.book()?.add_token(&named.name, arguments.days)?;
     named
         .common
         .output
@@ -274,12 +323,43 @@ fn show(output: Output, user: &UserView) -> Result<(), Failure> {
     output.show(user, |_| {
         pairs(&[
             ("user", user.name.clone()),
-            ("enabled", user.enabled.to_string()),
-            ("password", user.password.to_string()),
+            ("enabled", yes_or_no(user.enabled)),
+            ("password", yes_or_no(user.password)),
             ("tokens", user.tokens_expire_ms.len().to_string()),
             ("starts a second", bound(user.starts_per_s)),
             ("bytes of a start", bound(user.start_bytes_max)),
             ("permissions", user.permissions.join(" ")),
         ])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_that_are_not_held_are_named() {
+        let texts = |list: &[&str]| {
+            list.iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        for (revoked, left, absent) in [
+            (&["vault.query"][..], &["node.read"][..], &[][..]),
+            (
+                &["flow.read"],
+                &["node.read", "vault.query"],
+                &["flow.read"],
+            ),
+            (
+                &["flow.read", "node.read"],
+                &["vault.query"],
+                &["flow.read"],
+            ),
+        ] {
+            let mut held = texts(&["node.read", "vault.query"]);
+            assert_eq!(without(&mut held, &texts(revoked)), texts(absent));
+            assert_eq!(held, texts(left));
+        }
+    }
 }

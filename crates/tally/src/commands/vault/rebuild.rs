@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::Register;
 use crate::failure::Failure;
-use crate::output::{Output, grouped, stderr_ink};
+use crate::folder;
+use crate::output::{Output, counted, stderr_ink};
 
 /// Arguments of `tally vault rebuild`.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,7 @@ struct Report {
 impl Args {
     pub fn run(self, register: Register) -> Result<(), Failure> {
         let began = Instant::now();
+        folder::holds_node(&self.node)?;
         let files = load_node_dir(&self.node).map_err(|error| Failure::coded(&error))?;
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
         register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
@@ -53,9 +55,9 @@ impl Args {
         };
         self.output.show(&report, |report| {
             format!(
-                "{} states of {} transactions in {:.1} s",
-                grouped(report.states),
-                grouped(report.transactions),
+                "{} of {} in {:.1} s",
+                counted(report.states, "state"),
+                counted(report.transactions, "transaction"),
                 report.seconds
             )
         })

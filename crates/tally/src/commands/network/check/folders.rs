@@ -8,6 +8,7 @@ use primitives::Coded;
 use super::codes;
 use super::finding::Finding;
 use crate::commands::doctor::{Verdict, certificates};
+use crate::output::counted;
 
 /// A folder that was read, with its display name.
 pub struct Folder {
@@ -23,9 +24,9 @@ pub fn check(folders: &[PathBuf]) -> (Vec<Finding>, Vec<Folder>) {
         match load_node_dir(path) {
             Ok(files) => {
                 let found = format!(
-                    "{}: certificates chain to the root, {} node infos and the parameters are signed",
+                    "{}: certificates chain to the root, {} and the parameters are signed",
                     files.info.party.name,
-                    files.network.nodes().len()
+                    counted(files.network.nodes().len() as u64, "node info")
                 );
                 findings.push(Finding::ok(&name, found));
                 findings.extend(expiry(&name, &files));

@@ -12,6 +12,7 @@ pub use codes::ERRORS;
 use self::finding::{Finding, people};
 use crate::commands::doctor::Verdict;
 use crate::failure::{Failure, about_file};
+use crate::folder;
 use crate::output::Output;
 
 /// The node's configuration file in its folder.
@@ -55,6 +56,7 @@ fn node_folders(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     if dir.join(CONFIG).exists() {
         return Ok(vec![dir.to_owned()]);
     }
+    folder::holds_nodes(dir)?;
     let entries = std::fs::read_dir(dir).map_err(|error| about_file(dir, &error))?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut folders: Vec<PathBuf> = paths.filter(|path| path.join(CONFIG).exists()).collect();
