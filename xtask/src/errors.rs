@@ -180,6 +180,16 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "The doctor found a problem with a node's folder or machine.",
         "Follow the advice next to each problem, then run 'tally doctor' again.",
     ),
+    (
+        "tally.usage",
+        "The command line is invalid: an unknown command or option, a missing argument, or a value out of its range.",
+        "Correct the command line; '--help' after a command describes its arguments.",
+    ),
+    (
+        "tally.wrong_folder",
+        "The folder is of another kind than the command needs: a node's, a chain node's, or one that holds the folders of a network.",
+        "Use the command that the hint names, or give another folder.",
+    ),
 ];
 
 /// Returns all codes, crate by crate.

@@ -113,7 +113,9 @@ fn is_target(arg: &Arg) -> bool {
 fn is_usual(arg: &Arg) -> bool {
     let long = arg.get_long().unwrap_or_default();
     arg.is_hide_set()
-        || matches!(long, "help" | "version" | "json")
+        || matches!(long, "help" | "json")
+        // The program's own version, as opposed to an option that takes one.
+        || matches!(arg.get_action(), ArgAction::Version)
         || is_target(arg)
         || (TARGET.contains(&long) && long != "node")
 }
@@ -201,6 +203,7 @@ mod tests {
             "| `--older-than SECONDS` |",
             "`tally tx show ID`: ",
             "\nA node; `--json`.\n",
+            "| `--version N` | Its version; the newest by default |",
         ] {
             assert!(page.contains(text), "{text} {page}");
         }

@@ -230,7 +230,7 @@ fn write(answer: &[u8]) -> Result<(), Failure> {
 }
 
 fn bad(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-    Failure::local("tally.bad_call", message, hint)
+    Failure::usage("tally.bad_call", message, hint)
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ async fn bad_input_is_refused_with_a_code() {
             "send --node % --to passphrase:1 --amount 1",
             "tally.bad_value",
         ),
-        ("run %/nowhere", "config.unreadable"),
+        ("run %/nowhere", "tally.file"),
     ] {
         let ran = chain.tally(0, line);
         assert!(
@@ -147,4 +147,50 @@ async fn bad_input_is_refused_with_a_code() {
         );
     }
     assert!(client.status().await.is_ok(), "the node goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_whose_wait_ends_is_shown_and_named_in_its_unit() {
+    let chain = Chain::bring_up(1, 1);
+    let send = "send --node % --passphrase 0 --to passphrase:1 --amount 1.5";
+    let ran = chain.tally(0, &format!("{send} --wait 100000 --timeout 0 --json"));
+    assert_eq!(ran.code, 4, "{} {}", ran.out, ran.err);
+    let sent = ran.json();
+    let id = sent["id"].as_str().expect("an id");
+    assert!(sent["state"].is_string(), "{sent}");
+    for part in ["tally.not_confirmed", "tally chain tx", id] {
+        assert!(ran.err.contains(part), "{}", ran.err);
+    }
+    assert!(!ran.err.contains("--timeout"), "{}", ran.err);
+    for (line, parts) in [
+        (
+            format!("{send} --fee 0.0001"),
+            ["chain_tx.fee", "a fee of 0.0001 TLY, the minimum is 1 TLY"],
+        ),
+        (
+            "send --node % --passphrase nobody --to passphrase:1 --amount 1".to_owned(),
+            ["chain_pool.insufficient_balance", "the debit is 2 TLY"],
+        ),
+        (
+            "blocks --node % d8d2a826e09e17b6".to_owned(),
+            ["api.bad_parameter", "neither a height nor a hash of 64"],
+        ),
+    ] {
+        let ran = chain.tally(0, &line);
+        assert_eq!(ran.code, 1, "{line}: {} {}", ran.out, ran.err);
+        for part in parts {
+            assert!(ran.err.contains(part), "{line}: {}", ran.err);
+        }
+    }
+    reaches(&chain.client(0), 1).await;
+    let hash = chain
+        .client(0)
+        .block("1", "none")
+        .await
+        .expect("a block")
+        .hash;
+    let ran = chain.tally(0, "blocks --node %");
+    assert!(ran.out.contains(&hash), "{}", ran.out);
+    let ran = chain.tally(0, &format!("blocks --node % {hash}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
 }

@@ -14,6 +14,7 @@ async fn blocks_are_taken_back_and_pinned_by_order() {
     let before = client.status().await.expect("an answer").height;
     for (line, good) in [
         ("pop-off --node % 3 --json", true),
+        ("clear-pool --node % --json", true),
         ("pop-off --node % --to 2", true),
         ("pop-off --node % --to 1000000", false),
         ("pop-off --node % 1000000", false),
@@ -23,6 +24,13 @@ async fn blocks_are_taken_back_and_pinned_by_order() {
     ] {
         let ran = chain.tally(0, line);
         assert_eq!(ran.code == 0, good, "{line}: {}{}", ran.out, ran.err);
+        if line.ends_with("--json") {
+            let fields = ran.json();
+            let number = fields["blocks"]
+                .as_u64()
+                .or(fields["transactions"].as_u64());
+            assert!(number.is_some(), "{line}: {fields}");
+        }
     }
     // The transaction of the popped block is confirmed again.
     confirmed(std::slice::from_ref(&client), &id, 0).await;
@@ -155,4 +163,64 @@ async fn a_damaged_store_is_mended_at_the_start_and_by_order() {
         ran.out,
         ran.err
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_is_replaced_by_a_snapshot_or_an_empty_store() {
+    let mut chain = Chain::bring_up(1, 1);
+    let client = chain.client(0);
+    reaches(&client, 3).await;
+    let taken = chain.tally(0, "snapshot --node % early --json");
+    let snapshot = taken.json()["path"].as_str().expect("a path").to_owned();
+    assert!(snapshot.ends_with("data/snapshots/early"), "{snapshot}");
+    // Each block is a record of the log.
+    reaches(&client, 8).await;
+    chain.kill(0);
+    let sound = chain.tally(0, "check % --json");
+    assert_eq!(sound.code, 0, "{}", sound.err);
+    let read = sound.json();
+    assert!(
+        read["files"].as_u64() > Some(0) && read["bytes"].as_u64() > Some(0),
+        "{read}"
+    );
+
+    let log = chain.dir(0).join("data/chain/log");
+    for segment in std::fs::read_dir(log).expect("the log") {
+        let path = segment.expect("an entry").path();
+        let mut bytes = std::fs::read(&path).expect("a segment");
+        // The first record follows the header of 512 bytes.
+        if let Some(byte) = bytes.get_mut(600) {
+            *byte ^= 1;
+        }
+        std::fs::write(path, bytes).expect("written");
+    }
+    for line in ["check %", "check % --repair", "run %"] {
+        let ran = chain.tally(0, line);
+        assert_eq!(ran.code, 5, "{line}: {} {}", ran.out, ran.err);
+        for part in ["tally chain restore", "tally chain init-store"] {
+            assert!(ran.err.contains(part), "{line}: {}", ran.err);
+        }
+        assert!(!ran.err.contains("--repair'"), "{line}: {}", ran.err);
+        assert!(!ran.out.contains("0 files"), "{line}: {}", ran.out);
+    }
+
+    // The advised commands: a snapshot in place of the store.
+    let ran = chain.tally(0, &format!("restore % {snapshot}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = chain.tally(0, "check % --repair");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    chain.start(0);
+    reaches(&chain.client(0), 3).await;
+    chain.kill(0);
+
+    // Or an empty store: the folder of the damaged one is moved away first.
+    let init = "init-store % --confirm server1";
+    let refused = chain.tally(0, init);
+    assert!(refused.err.contains("store.not_empty"), "{}", refused.err);
+    let data = chain.dir(0).join("data");
+    std::fs::rename(data.join("chain"), data.join("chain.damaged")).expect("moved");
+    let ran = chain.tally(0, init);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    chain.start(0);
+    reaches(&chain.client(0), 1).await;
 }

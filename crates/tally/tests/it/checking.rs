@@ -102,5 +102,9 @@ fn a_network_is_checked_as_it_comes_apart() {
     assert!(says(&ran, "bootstrap.missing", &a), "{}", ran.out);
     assert_eq!(ran.code, 5);
     let nothing = check(&folders[0].join("network"));
-    assert!(nothing.err.contains("tally.file"), "{}", nothing.err);
+    assert!(
+        nothing.err.contains("tally.wrong_folder"),
+        "{}",
+        nothing.err
+    );
 }

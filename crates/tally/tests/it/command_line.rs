@@ -105,6 +105,13 @@ fn what_commands_print_and_their_exit_codes() {
         ),
         ("vault states --node %", 0, &[tx, "tally.cash"], &[]),
         ("ledger list --node %", 0, &[tx], &[]),
+        // The last page names no next one, even if it is full.
+        (
+            "ledger list --node % --limit 1 --json",
+            0,
+            &["\"}]}\n"],
+            &[],
+        ),
         (
             &format!("tx show --node % {tx}"),
             0,
@@ -179,7 +186,7 @@ fn what_commands_print_and_their_exit_codes() {
         ),
         (
             "flow pause --node %",
-            5,
+            2,
             &[],
             &["error: tally.no_flows:", "hint: Give a flow id"],
         ),
@@ -205,11 +212,15 @@ fn what_commands_print_and_their_exit_codes() {
             "flow start --node % --flow cash.isue",
             1,
             &[],
-            &["error: flow.unknown:", "cash.issue", "hint: "],
+            &[
+                "error: flow.unknown:",
+                "cash.issue",
+                "'tally flow describe'",
+            ],
         ),
         (
             "flow start --node % --flow cash.issue --args {",
-            5,
+            2,
             &[],
             &["error: tally.bad_json:", "@FILE"],
         ),
@@ -223,8 +234,66 @@ fn what_commands_print_and_their_exit_codes() {
             "flow start --node % --flow cash.issue --args {}",
             1,
             &[],
-            &["error: flow.bad_arguments:", "currency"],
+            &[
+                "error: flow.bad_arguments:",
+                "currency",
+                "'tally flow describe cash.issue'",
+            ],
         ),
+        (
+            "flow describe --node % paper.redeem",
+            0,
+            &["StateRef ", "The index of the output, from 0.", "tx "],
+            &[],
+        ),
+        (
+            &format!(r#"flow start --node % --flow paper.redeem --args {{"paper":"{nobody}(0)"}}"#),
+            1,
+            &[],
+            &["error: ", "hint: "],
+        ),
+        ("help flow start", 0, &["--flow <NAME>"], &[]),
+        (
+            "flow start --json",
+            2,
+            &[],
+            &[r#"{"error":{"code":"tally.usage""#],
+        ),
+        (
+            "vault query --node % --status lost",
+            2,
+            &[],
+            &["tally.query"],
+        ),
+        (
+            "vault states --node % --limit 0",
+            2,
+            &[],
+            &["0 is not in 1.."],
+        ),
+        (
+            "api call --node % states limit=0",
+            1,
+            &[],
+            &["a whole number from 1"],
+        ),
+        (
+            "chain status --node %",
+            5,
+            &[],
+            &[
+                "tally.wrong_folder",
+                "is the folder of a node",
+                "'tally node info",
+            ],
+        ),
+        (
+            "chain run %",
+            5,
+            &[],
+            &["tally.wrong_folder", "'tally node run"],
+        ),
+        ("user init --node /", 5, &[], &["tally.wrong_folder"]),
         (
             r#"flow start --node % --flow cash.pay --args {"currency":"USD","payments":[{"to":"O=Bank","quantity":1}]}"#,
             1,
@@ -241,11 +310,11 @@ fn what_commands_print_and_their_exit_codes() {
             "node info --node /none",
             5,
             &[],
-            &["error: tally.file: /none/node.toml"],
+            &["error: tally.file: /none: No such file"],
         ),
         (
             "node info --url http://x:1 --root r --token-file t",
-            5,
+            2,
             &[],
             &["error: tally.bad_url:", "https"],
         ),
@@ -259,7 +328,7 @@ fn what_commands_print_and_their_exit_codes() {
             &format!("node info --url https://{api} --root %/root.pem --token-file %/identity.key"),
             1,
             &[],
-            &["error: api.unauthorised:", "Authorization"],
+            &["error: api.unauthorised:", "--token-file"],
         ),
         (
             &format!(

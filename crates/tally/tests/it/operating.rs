@@ -68,7 +68,7 @@ fn an_operator_looks_at_the_network_and_lets_users_in() {
         (
             notary,
             "notary consumed --node % x".to_owned(),
-            5,
+            2,
             "tally.bad_state",
         ),
         (notary, "notary consumed --node %".to_owned(), 0, spent),

@@ -240,9 +240,9 @@ async fn orders_pages_counts_and_groups_on_the_command_line() {
 
     // Flags, exit code, on standard error.
     for (flags, code, told) in [
-        (&["--status", "lost"][..], 5, "tally.query"),
-        (&["--column", "tally.paper.face"], 5, "tally.query"),
-        (&["--query", "{"], 5, "tally.query"),
+        (&["--status", "lost"][..], 2, "tally.query"),
+        (&["--column", "tally.paper.face"], 2, "tally.query"),
+        (&["--query", "{"], 2, "tally.query"),
         (&["--query", "{}", "--count"], 2, "cannot be used with"),
         (&["--query", "{}", "--unlocked"], 2, "cannot be used with"),
         (&["--locked", "--unlocked"], 2, "cannot be used with"),

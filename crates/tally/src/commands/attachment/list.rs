@@ -4,7 +4,7 @@ use api::{AttachmentPage, AttachmentQuery};
 
 use super::{hint, origin};
 use crate::failure::Failure;
-use crate::output::{Output, Table, grouped, stdout_ink};
+use crate::output::{Output, Table, grouped, stdout_ink, yes_or_no};
 use crate::target::Target;
 
 /// Arguments of `tally attachment list`.
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "HASH")]
     after: Option<String>,
     /// Maximum number of files
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,
@@ -76,7 +76,7 @@ fn table(page: &AttachmentPage) -> String {
             grouped(file.size),
             hint(&file.name),
             hint(&file.media_type),
-            if file.trusted { "yes" } else { "no" }.to_owned(),
+            yes_or_no(file.trusted),
             grouped(file.references),
             origin(file),
         ]);

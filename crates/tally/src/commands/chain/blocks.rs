@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long, value_name = "HEIGHT", conflicts_with = "block")]
     before: Option<u32>,
     /// Maximum number of blocks
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "block")]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "block", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     /// Detail of the bodies (JSON)
     #[arg(long, value_name = "DETAIL", default_value = "none", value_parser = ["none", "ids", "full"])]
@@ -86,7 +86,7 @@ fn many(page: &BlockPage) -> String {
             grouped(block.parent_count),
             grouped(block.child_count),
             grouped(block.body_bytes),
-            block.hash.chars().take(16).collect(),
+            block.hash.clone(),
         ]);
     }
     table.render(stdout_ink())

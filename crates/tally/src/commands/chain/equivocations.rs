@@ -15,7 +15,7 @@ pub struct Args {
     #[arg(long, value_name = "PLACE")]
     after: Option<String>,
     /// Maximum number of rows
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,
@@ -37,13 +37,12 @@ fn people(page: &EquivocationPage) -> String {
     }
     let mut table = Table::new(&[">height", "forger", ">noticed", "first", "second"]);
     for found in &page.equivocations {
-        let short = |hash: &str| hash.chars().take(16).collect::<String>();
         table.row([
             grouped(found.height),
             found.forger.clone(),
             format!("{} s after genesis", grouped(found.noticed)),
-            short(&found.first.hash),
-            short(&found.second.hash),
+            found.first.hash.clone(),
+            found.second.hash.clone(),
         ]);
     }
     let table = table.render(stdout_ink());

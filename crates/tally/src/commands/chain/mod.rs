@@ -149,9 +149,15 @@ fn account(text: &str) -> Result<String, Failure> {
         .map_err(|error| bad_value(format!("'{text}': {error}")))
 }
 
-/// Returns the failure for an invalid value from the command line or from a node.
+/// Returns the failure for an answer of a node that does not fit.
+fn bad_answer(message: impl Into<String>) -> Failure {
+    let hint = "Check that the node and this program have the same version.";
+    Failure::local("tally.bad_value", message, hint)
+}
+
+/// Returns the failure for an invalid value on the command line.
 fn bad_value(message: impl Into<String>) -> Failure {
-    Failure::local(
+    Failure::usage(
         "tally.bad_value",
         message,
         "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",

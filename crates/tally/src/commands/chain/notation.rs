@@ -59,6 +59,18 @@ impl Notation {
         }
     }
 
+    /// Writes the amounts of an error message of the chain's core in their unit. The core writes `100 minor units of chain 1`.
+    pub fn with_units(&self, message: &str) -> String {
+        let mut text = String::new();
+        let mut rest = message;
+        while let Some(amount) = CoreAmount::find(rest) {
+            text.push_str(&rest[..amount.from]);
+            text.push_str(&self.written(amount.minor, amount.chain));
+            rest = &rest[amount.to..];
+        }
+        text + rest
+    }
+
     /// Writes a chain's name and token: `Amber (AMB)`.
     pub fn chain_name(&self, chain: u8) -> String {
         let chain = self.chain_or_unknown(chain);
@@ -114,6 +126,36 @@ impl Notation {
     }
 }
 
+/// An amount in an error message of the chain's core.
+struct CoreAmount {
+    minor: u128,
+    chain: u8,
+    /// Its place in the message, in bytes.
+    from: usize,
+    to: usize,
+}
+
+impl CoreAmount {
+    /// Returns the first amount of a message.
+    fn find(message: &str) -> Option<Self> {
+        const UNITS: [&str; 2] = [" minor units of chain ", " minor unit of chain "];
+        let places = UNITS
+            .iter()
+            .filter_map(|unit| Some((message.find(unit)?, unit.len())));
+        let (at, unit) = places.min()?;
+        let is_digit = |c: char| c.is_ascii_digit();
+        let from = message[..at].trim_end_matches(is_digit).len();
+        let after = &message[at + unit..];
+        let digits = after.len() - after.trim_start_matches(is_digit).len();
+        Some(Self {
+            minor: message[from..at].parse().ok()?,
+            chain: after[..digits].parse().ok()?,
+            from,
+            to: at + unit + digits,
+        })
+    }
+}
+
 /// Writes a length of time with its two largest units: `2 min 5 s`.
 pub fn duration(seconds: u64) -> String {
     let units = [
@@ -131,14 +173,6 @@ pub fn duration(seconds: u64) -> String {
         .map(|(count, unit)| format!("{} {unit}", grouped(count)))
         .collect();
     shown.join(" ")
-}
-
-/// Writes a count with its noun: `1 block`, `2 blocks`.
-pub fn counted(count: impl Into<u64>, noun: &str) -> String {
-    match count.into() {
-        1 => format!("1 {noun}"),
-        count => format!("{} {noun}s", grouped(count)),
-    }
 }
 
 #[cfg(test)]
@@ -189,6 +223,29 @@ mod tests {
     }
 
     #[test]
+    fn amounts_of_the_core_get_their_unit() {
+        let [tokens, smallest] = [false, true].map(Notation::of_test);
+        let fee = chain::MinorUnits::new(10_000).on(ChainId::PARENT);
+        let one = chain::MinorUnits::new(1).on(ChainId(3));
+        for (message, written) in [
+            (
+                format!("a fee of {fee}, not {one}"),
+                "a fee of 0.0001 TLY, not 0.0001 BAS",
+            ),
+            (fee.to_string(), "0.0001 TLY"),
+            ("no amount".to_owned(), "no amount"),
+            (
+                "some minor units of chain 1".to_owned(),
+                "some minor units of chain 1",
+            ),
+            ("5 minor units of chain 9".to_owned(), "5 chain 9"),
+        ] {
+            assert_eq!(tokens.with_units(&message), written);
+        }
+        assert_eq!(smallest.with_units(&fee.to_string()), "10,000 × 10⁻⁸ TLY");
+    }
+
+    #[test]
     fn chains_are_found_by_symbol_and_number() {
         let notation = Notation::of_test(false);
         for (wanted, id) in [
@@ -220,7 +277,5 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
-        assert_eq!(counted(1u32, "block"), "1 block");
-        assert_eq!(counted(1_000u32, "block"), "1,000 blocks");
     }
 }

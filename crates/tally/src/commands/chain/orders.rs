@@ -1,9 +1,9 @@
 //! `tally chain pop-off`, `trust`, `clear-pool` and `prune`: operators' orders.
 
-use api::chain::Done;
+use api::chain::{PruneBegun, Trusted};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, counted, grouped};
 use crate::target::Target;
 
 /// Arguments of `tally chain pop-off`.
@@ -33,7 +33,11 @@ impl PopOffArgs {
                     })?
                 }
             };
-            self.output.show(&client.pop_off(height).await?, said)
+            let done = client.pop_off(height).await?;
+            self.output.show(&done, |done| {
+                let (blocks, height) = (rolled_back(done.blocks), grouped(done.height));
+                format!("{blocks}; the tip is block {height}")
+            })
         })
     }
 }
@@ -57,7 +61,7 @@ impl TrustArgs {
     pub fn run(self) -> Result<(), Failure> {
         self.target.with_chain(async |client| {
             let done = client.trust(self.height, &self.hash).await?;
-            self.output.show(&done, said)
+            self.output.show(&done, trusted)
         })
     }
 }
@@ -73,8 +77,15 @@ pub struct ClearPoolArgs {
 
 impl ClearPoolArgs {
     pub fn run(self) -> Result<(), Failure> {
-        self.target
-            .with_chain(async |client| self.output.show(&client.clear_pool().await?, said))
+        self.target.with_chain(async |client| {
+            let done = client.clear_pool().await?;
+            self.output.show(&done, |done| {
+                format!(
+                    "{} left the pool",
+                    counted(done.transactions, "transaction")
+                )
+            })
+        })
     }
 }
 
@@ -94,11 +105,71 @@ impl PruneArgs {
     pub fn run(self) -> Result<(), Failure> {
         self.target.with_chain(async |client| {
             let done = client.prune(self.keep).await?;
-            self.output.show(&done, said)
+            self.output.show(&done, pruned)
         })
     }
 }
 
-fn said(done: &Done) -> String {
-    done.done.clone()
+fn rolled_back(blocks: u32) -> String {
+    let verb = if blocks == 1 { "was" } else { "were" };
+    format!("{} {verb} rolled back", counted(blocks, "block"))
+}
+
+fn trusted(done: &Trusted) -> String {
+    match done.rolled_back {
+        0 => "the block is trusted".to_owned(),
+        blocks => format!("the block is trusted; {}", rolled_back(blocks)),
+    }
+}
+
+fn pruned(done: &PruneBegun) -> String {
+    let Some(until) = done.until else {
+        return "there is nothing to delete: all bodies are still needed".to_owned();
+    };
+    let noun = if done.blocks == 1 { "body" } else { "bodies" };
+    format!(
+        "deleting the {noun} of {}, up to block {}",
+        counted(done.blocks, "block"),
+        grouped(until)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_in_words() {
+        let trusted = |rolled_back| {
+            trusted(&Trusted {
+                height: 9,
+                hash: String::new(),
+                rolled_back,
+            })
+        };
+        let pruned = |blocks, until| pruned(&PruneBegun { blocks, until });
+        for (said, expected) in [
+            (rolled_back(1), "1 block was rolled back"),
+            (rolled_back(2_000), "2,000 blocks were rolled back"),
+            (trusted(0), "the block is trusted"),
+            (
+                trusted(2),
+                "the block is trusted; 2 blocks were rolled back",
+            ),
+            (
+                pruned(1, Some(1)),
+                "deleting the body of 1 block, up to block 1",
+            ),
+            (
+                pruned(2_000, Some(3_000)),
+                "deleting the bodies of 2,000 blocks, up to block 3,000",
+            ),
+            (
+                pruned(0, None),
+                "there is nothing to delete: all bodies are still needed",
+            ),
+        ] {
+            assert_eq!(said, expected);
+        }
+    }
 }

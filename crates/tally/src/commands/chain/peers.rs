@@ -35,7 +35,7 @@ fn people(view: &ChainPeers) -> String {
             (None, false) => ("away".to_owned(), Ink::YELLOW),
         };
         table.row([
-            peer.id.chars().take(16).collect(),
+            peer.id.clone(),
             ink.paint(colour, &state),
             peer.address.clone().unwrap_or_default(),
             peer.software.clone().unwrap_or_default(),

@@ -14,11 +14,11 @@ use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
 
 use super::amount;
-use super::notation::{AmountUnit, Notation, counted};
+use super::notation::{AmountUnit, Notation};
 use super::secret::Secret;
-use super::{account, bad_value};
+use super::{account, bad_answer, bad_value};
 use crate::failure::Failure;
-use crate::output::{Output, grouped, pairs};
+use crate::output::{Output, counted, grouped, pairs};
 use crate::target::Target;
 
 /// Additional depth of a payment's anchor, because blocks may be rolled back before the payment is included.
@@ -74,6 +74,7 @@ struct Sent {
     amount: u64,
     #[serde(with = "api::QuantityText")]
     fee: u64,
+    state: TransactionState,
     #[serde(skip_serializing_if = "Option::is_none")]
     height: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +93,7 @@ impl Args {
             let genesis = &notation.constants.genesis;
             let genesis: Hash = genesis
                 .parse()
-                .map_err(|error| bad_value(format!("the node's genesis: {error}")))?;
+                .map_err(|error| bad_answer(format!("the node's genesis: {error}")))?;
             // Without a chain, the payment is of the parent chain.
             let chain = self.chain.as_deref().unwrap_or("1");
             let chain = notation.find_chain(chain).map_err(bad_value)?;
@@ -101,15 +102,18 @@ impl Args {
                 .payment(&client, &notation, chain, sender, &to, amount)
                 .await?;
             transaction.sign(&genesis, &key);
-            let submitted = client.submit(hex::encode(&transaction.to_bytes())).await?;
+            let submitted = client.submit(hex::encode(&transaction.to_bytes())).await;
+            let submitted = submitted.map_err(|error| {
+                Failure::from(error).with_message(|message| notation.with_units(message))
+            })?;
             let id = transaction.id(&genesis).to_string();
             if submitted.id != id {
                 let text = format!("the node calls the transaction {}, not {id}", submitted.id);
-                return Err(bad_value(text));
+                return Err(bad_answer(text));
             }
-            let found = match self.wait {
-                Some(blocks) => Some(self.confirmed(&client, &id, blocks).await?),
-                None => None,
+            let (found, failure) = match self.wait {
+                Some(blocks) => self.confirmed(&client, &id, blocks).await,
+                None => (None, None),
             };
             let sent = Sent {
                 id,
@@ -118,10 +122,16 @@ impl Args {
                 recipient: to.clone(),
                 amount,
                 fee: transaction.fee.get(),
+                // The node has accepted it: until it is seen elsewhere, it is in the pool.
+                state: found
+                    .as_ref()
+                    .map_or(TransactionState::Unconfirmed, |found| found.state),
                 height: found.as_ref().and_then(|found| found.height),
                 confirmations: found.as_ref().and_then(|found| found.confirmations),
             };
-            self.output.show(&sent, |sent| people(sent, &notation))
+            // The payment is shown even if the wait has failed: it may go on.
+            self.output.show(&sent, |sent| people(sent, &notation))?;
+            failure.map_or(Ok(()), Err)
         })
     }
 
@@ -137,7 +147,7 @@ impl Args {
         let constants = &notation.constants;
         let params = serde_json::Value::Object(constants.parameters.clone());
         let params: Params = serde_json::from_value(params)
-            .map_err(|error| bad_value(format!("the network's parameters: {error}")))?;
+            .map_err(|error| bad_answer(format!("the network's parameters: {error}")))?;
         let status = client.status().await?;
         // In a chain that is not as deep, the anchor is genesis.
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
@@ -149,7 +159,7 @@ impl Args {
         };
         let block: Hash = block
             .parse()
-            .map_err(|error| bad_value(format!("the hash of block {height}: {error}")))?;
+            .map_err(|error| bad_answer(format!("the hash of block {height}: {error}")))?;
         let to = to
             .parse()
             .map_err(|error| bad_value(format!("'{to}': {error}")))?;
@@ -192,52 +202,72 @@ impl Args {
         Ok(transaction)
     }
 
-    /// Polls until the transaction has this number of confirmations or has left the pool, or the time is over.
+    /// Polls until the transaction has this number of confirmations or has left the pool, or the time is over. Returns the last
+    /// answer, and the failure of the wait if the transaction is not confirmed.
     async fn confirmed(
         &self,
         client: &ChainClient,
         id: &str,
         blocks: u32,
-    ) -> Result<TransactionAnswer, Failure> {
+    ) -> (Option<TransactionAnswer>, Option<Failure>) {
         let end = Instant::now() + Duration::from_secs(self.timeout);
+        let mut last = None;
         loop {
-            let found = client.transaction(id).await?;
-            match found.state {
-                TransactionState::Confirmed if found.confirmations >= Some(blocks) => {
-                    return Ok(found);
-                }
-                TransactionState::Left => {
-                    let code = found.reason.unwrap_or_default();
-                    return Err(Failure::local(
-                        &code,
-                        format!("the transaction {id} left the pool without being in a block"),
-                        chain::errors::action_of(&code),
-                    ));
-                }
-                TransactionState::Confirmed | TransactionState::Unconfirmed => {}
+            let found = match client.transaction(id).await {
+                Ok(found) => found,
+                Err(error) => return (last, Some(error.into())),
+            };
+            if let Some(verdict) = verdict(&found, id, blocks) {
+                return (Some(found), verdict.err());
             }
             if Instant::now() > end {
-                return Err(Failure::local(
-                    "tally.not_confirmed",
-                    format!("the transaction {id} has not got {blocks} confirmations yet"),
-                    format!(
-                        "It goes on. Look at it with 'tally chain tx {id}', or give --timeout."
-                    ),
-                ));
+                let failure = not_confirmed(id, blocks);
+                return (Some(found), Some(failure));
             }
+            last = Some(found);
             tokio::time::sleep(ASK_EVERY).await;
         }
     }
 }
 
+/// Returns the result of the wait for a transaction, or `None` if it goes on.
+fn verdict(found: &TransactionAnswer, id: &str, blocks: u32) -> Option<Result<(), Failure>> {
+    match found.state {
+        TransactionState::Confirmed if found.confirmations >= Some(blocks) => Some(Ok(())),
+        TransactionState::Left => {
+            // A node that names no reason gets a failure without one.
+            let code = found.reason.as_deref().unwrap_or("tally.not_confirmed");
+            Some(Err(Failure::refused(
+                code,
+                format!("the transaction {id} left the pool without being in a block"),
+                chain::errors::action_of(code),
+            )))
+        }
+        TransactionState::Confirmed | TransactionState::Unconfirmed => None,
+    }
+}
+
+fn not_confirmed(id: &str, blocks: u32) -> Failure {
+    let wanted = match blocks {
+        0 => "is not in a block yet".to_owned(),
+        blocks => format!("does not have {} yet", counted(blocks, "confirmation")),
+    };
+    Failure::later(
+        "tally.not_confirmed",
+        format!("the transaction {id} {wanted}"),
+        format!("It goes on; ask with 'tally chain tx {id}'."),
+    )
+}
+
 fn people(sent: &Sent, notation: &Notation) -> String {
     let amount = |minor| notation.amount(minor, sent.chain);
-    let state = match (sent.height, sent.confirmations) {
-        (Some(height), Some(blocks)) => format!(
+    let state = match (sent.state, sent.height, sent.confirmations) {
+        (TransactionState::Confirmed, Some(height), Some(blocks)) => format!(
             "in block {}, {}",
             grouped(height),
             counted(blocks, "confirmation")
         ),
+        (TransactionState::Left, ..) => "not in a block, and no longer in the pool".to_owned(),
         _ => "in the pool".to_owned(),
     };
     pairs(&[

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "PLACE")]
     after: Option<String>,
     /// Maximum number of flows
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,
@@ -119,7 +119,7 @@ pub struct StuckArgs {
     #[arg(long = "for", default_value_t = STUCK_S, value_name = "SECONDS")]
     seconds: u64,
     /// Maximum number of flows
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,

@@ -5,7 +5,7 @@ use client::FlowAction;
 
 use super::people;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::target::Target;
 
 /// Arguments of the orders.
@@ -41,7 +41,7 @@ impl Args {
             });
         }
         if query == FlowQuery::default() && !self.all {
-            return Err(Failure::local(
+            return Err(Failure::usage(
                 "tally.no_flows",
                 "no flow is named, and no option says which flows are meant",
                 "Give a flow id, options such as --status parked, or --all.",
@@ -83,7 +83,9 @@ fn told(sum: &FlowOrdered, done: bool) -> String {
         };
         return format!("done with {} of {}{waiting}", sum.done, sum.matched);
     }
-    let mut text = format!("{} flows meet this; --yes does it", sum.matched);
+    let verb = if sum.matched == 1 { "meets" } else { "meet" };
+    let matched = counted(sum.matched, "flow");
+    let mut text = format!("{matched} {verb} this; --yes does it");
     for flow in sum.flows.iter().take(10) {
         text.push_str(&format!("\n  {flow}"));
     }

@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", requires = "history")]
     peer: Option<String>,
     /// Maximum number of events
-    #[arg(long, default_value_t = 100, value_name = "N", requires = "history")]
+    #[arg(long, default_value_t = 100, value_name = "N", requires = "history", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,

@@ -26,7 +26,7 @@ pub struct Equivocations {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     /// Page size
-    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,

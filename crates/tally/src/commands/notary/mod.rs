@@ -50,7 +50,7 @@ pub struct Consumed {
     #[arg(long, value_name = "STATE")]
     after: Option<String>,
     /// Maximum number of states
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     output: Output,
@@ -188,7 +188,7 @@ fn below(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 fn bad_state(state: &str) -> Failure {
-    Failure::local(
+    Failure::usage(
         "tally.bad_state",
         format!("'{state}' is no state"),
         "Write it as the ledger does: the transaction's id, then the index in parentheses, quoted for the shell.",

@@ -20,7 +20,7 @@ pub struct Requests {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     /// Maximum number of transactions
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,
@@ -37,7 +37,7 @@ impl Requests {
             let bytes = primitives::hex::decode(id).filter(|bytes| bytes.len() == 32);
             let bytes = bytes.ok_or_else(|| {
                 let hint = "A transaction's id has 64 hexadecimal digits.";
-                Failure::local("tally.bad_state", format!("'{id}' is no transaction"), hint)
+                Failure::usage("tally.bad_state", format!("'{id}' is no transaction"), hint)
             })?;
             let before = below(bytes).map(|bytes| primitives::hex::encode(&bytes));
             let page = client.notary_requests(before.as_deref(), 1).await?;

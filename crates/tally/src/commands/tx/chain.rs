@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(long, value_name = "POSITION")]
     after: Option<u64>,
     /// Maximum number of transactions
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,

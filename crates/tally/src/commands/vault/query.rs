@@ -3,7 +3,7 @@
 use api::query::{Between, Criterion, Datum, In, Is, SortBy, Status};
 use api::{Quarantined, VaultAnswer, VaultQuery};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, about_file};
 use crate::output::{Output, Table, grouped, stdout_ink};
 use crate::target::Target;
 
@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long)]
     count: bool,
     /// Maximum number of states
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// The mark at the end of the previous page
     #[arg(long, value_name = "MARK")]
@@ -85,7 +85,7 @@ pub struct Args {
 }
 
 fn wrong(message: String) -> Failure {
-    Failure::local(
+    Failure::usage(
         "tally.query",
         message,
         "See the reference of vault queries for the fields and forms there are.",
@@ -104,7 +104,7 @@ impl Args {
         if let Some(given) = &self.query {
             let text = match given.strip_prefix('@') {
                 Some(path) => std::fs::read_to_string(path)
-                    .map_err(|error| wrong(format!("{path}: {error}")))?,
+                    .map_err(|error| about_file(path.as_ref(), &error))?,
                 None => given.clone(),
             };
             return serde_json::from_str(&text)

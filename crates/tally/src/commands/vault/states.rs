@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long, default_value = "exclude", value_name = "WHICH")]
     quarantined: Quarantined,
     /// Maximum number of states
-    #[arg(long, default_value_t = 100, value_name = "N")]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     #[command(flatten)]
     pub output: Output,

@@ -4,9 +4,9 @@ use api::chain::{AccountView, LeaseView, TransactionKind, TransactionView};
 
 use super::Report;
 use crate::commands::chain::balance::balance_cells;
-use crate::commands::chain::notation::{Notation, counted};
+use crate::commands::chain::notation::Notation;
 use crate::commands::chain::tx::kind;
-use crate::output::{Table, grouped, pairs, stdout_ink};
+use crate::output::{Table, counted, grouped, pairs, stdout_ink};
 
 /// Returns the account's facts, its balances and its transactions.
 pub fn people(report: &Report, notation: &Notation) -> String {

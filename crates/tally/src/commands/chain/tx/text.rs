@@ -6,8 +6,8 @@ use api::chain::{TransactionKind, TransactionState, TransactionView};
 use chain::{ChainId, TxId};
 
 use super::known::Known;
-use crate::commands::chain::notation::{Notation, counted, duration};
-use crate::output::{grouped, pairs};
+use crate::commands::chain::notation::{Notation, duration};
+use crate::output::{counted, grouped, pairs};
 
 /// A sender's clock may be ahead by less than this, in seconds.
 const AHEAD_S_MAX: u64 = 3_600;
