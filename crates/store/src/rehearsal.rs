@@ -18,7 +18,7 @@ use crate::custody::{Custody, would_admit};
 use crate::directory::{LOG, TABLES, refuse_in_use};
 use crate::embedded::{Embedded, log_open_error, refuse_tables_alone, tree_open_error};
 use crate::failure::{OpenError, read_failed};
-use crate::log::{Log, LogRead, Row};
+use crate::log::{self, Log, LogRead};
 use crate::options::Options;
 use crate::sorted::describe_tree;
 use crate::sorted_files;
@@ -106,22 +106,22 @@ impl<T: TableSet> Rehearsed<T> {
             .map(|table| TableStore::open(scratch, table.name(), table.habit(), &cache, &files))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| tree_open_error(path, error))?;
-        let log = path.join(LOG);
+        let log_folder = path.join(LOG);
         let mut found = LogRead::default();
         // An opening makes the folder.
-        if log.exists() || reach > Some(0) {
-            let mut apply = |row: Row<'_>| {
+        if log_folder.exists() || reach > Some(0) {
+            let mut apply = |row: log::Row<'_>| {
                 let table = tables.get(usize::from(row.table));
                 if let Some(table) = table {
                     table.apply(vec![(row.key.to_vec(), row.value.map(<[u8]>::to_vec))]);
                 }
                 table.is_some()
             };
-            let read = Log::inspect(&log, reach.unwrap_or(0), &mut apply, &mut found);
+            let read = Log::inspect(&log_folder, reach.unwrap_or(0), &mut apply, &mut found);
             read.map_err(|error| log_open_error(path, error))?;
         }
         figures.records = found.records;
-        refuse_tables_alone(found.last == 0, &tables, &log)?;
+        refuse_tables_alone(found.last == 0, &tables, &log_folder)?;
         Ok(Self {
             rows: Arc::new(Rows {
                 store: path.to_path_buf(),

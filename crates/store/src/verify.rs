@@ -74,12 +74,7 @@ impl<T: TableSet> Embedded<T> {
         }
         let is_known = |number: u8| usize::from(number) < T::ALL.len();
         let mut log = LogRead::default();
-        match Log::inspect(
-            &path.join(LOG),
-            0,
-            &mut |row| is_known(row.table),
-            &mut log,
-        ) {
+        match Log::inspect(&path.join(LOG), 0, &mut |row| is_known(row.table), &mut log) {
             Ok(()) => {}
             Err(LogError::Io { path, source }) => checked.add(&path, source.to_string()),
             Err(LogError::Damaged { path, reason }) => checked.add(&path, reason),
@@ -103,7 +98,9 @@ impl<T: TableSet> Embedded<T> {
             if lacked && !folder.exists() {
                 continue;
             }
-            let looked = sorted_files::inspect(&folder, &mut u64::MAX, &mut |path, reason| {
+            // Without a limit.
+            let mut bytes_left = u64::MAX;
+            let looked = sorted_files::inspect(&folder, &mut bytes_left, &mut |path, reason| {
                 checked.add(path, reason);
             });
             checked.files += looked.files;

@@ -37,7 +37,7 @@ fn failure(error: &clap::Error) -> Failure {
     // Help in place of an error has no mark.
     let message = paragraphs.next().unwrap_or_default();
     let message = message.strip_prefix(MARK).unwrap_or(&message);
-    let hint = paragraphs.next_back().unwrap_or_default();
+    let hint = paragraphs.last().unwrap_or_default();
     Failure::usage("tally.usage", message, hint)
 }
 

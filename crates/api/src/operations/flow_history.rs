@@ -1,7 +1,8 @@
 //! The operation on the history of flows.
 
+use super::kind::Kind;
 use super::parts::{LIMIT, READ, answer, json, parameter};
-use super::row::{Call, Kind, Operation, Permission};
+use super::row::{Call, Operation, Permission};
 use crate::{FlowHistory, codes};
 
 /// `GET /v1/flows/history`.

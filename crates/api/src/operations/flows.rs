@@ -137,11 +137,15 @@ pub const GET_FLOW: Call<Outcome> = Call::new(Operation {
     id: "getFlow",
     tag: "flows",
     permission: Permission::Own("flow.read"),
-    summary: "The state of a flow. Does not wait unless told to. With `wait`, a flow that fails is a problem with status 422; without, its status is `failed` or `killed`.",
+    summary: "The state of a flow, live or ended. Ended flows are known while the history keeps them. Does not wait unless told to. With `wait`, a flow that fails is a problem with status 422; without, its status is `failed` or `killed`.",
     segments: &[FLOW_ID],
     query: &[WAIT_IF_TOLD, TIMEOUT],
     answers: &[answer(200, "Where it stands.", json::<Outcome>(ENDED))],
-    codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+    codes: &[
+        &codes::BAD_PARAMETER,
+        &codes::UNKNOWN_FLOW,
+        &codes::RESULT_NOT_KEPT,
+    ],
     others: true,
     ..READ
 });

@@ -103,7 +103,9 @@ fn each_end_has_a_row() {
     );
     let table: [Case; 7] = [
         (
-            |net| drop(net.start(1, "cash.issue", &issue(5), Some("a"))),
+            |net| {
+                net.start(1, "cash.issue", &issue(5), Some("a"));
+            },
             1,
             ("cash.issue", "tester", ""),
         ),
@@ -297,7 +299,7 @@ fn only_the_newest_of_each_kind_are_kept() {
         net.up(1);
         net.settle();
         fail(&mut net);
-        assert_eq!(numbers(&net), []);
+        assert!(numbers(&net).is_empty());
     }
 }
 

@@ -349,11 +349,16 @@ pub(super) fn check_config(spec: &NodeSpec, path: &Path) -> Result<(), Bootstrap
     };
     let of_node = |message: &str| format!("the config of {}: {message}", spec.name);
     Err(BootstrapError::Config(match error {
-        ConfigError::Invalid { path, message } => {
+        ConfigError::Invalid {
+            path,
+            message,
+            kind,
+        } => {
             let message = without_line(&message);
             ConfigError::Invalid {
                 path,
                 message: of_node(&message),
+                kind,
             }
         }
         ConfigError::OutOfRange {
