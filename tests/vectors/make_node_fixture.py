@@ -172,7 +172,7 @@ def chain(program, root):
         "name": "server1",
         "height": tip["height"],
         "hash": tip["hash"],
-        "in_block": {"account": account, "balance": in_block["amount"]},
+        "in_block": {"account": account, "balance": int(in_block["amount"])},
         "in_pool": in_pool["id"],
     }
     return expected, folder

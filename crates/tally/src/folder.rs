@@ -43,11 +43,11 @@ impl FolderKind {
         if !std::fs::metadata(path)?.is_dir() {
             return Ok(Self::File);
         }
-        if is_node(path) {
-            return Ok(Self::Node);
-        }
         if is_chain_node(path) {
             return Ok(Self::ChainNode);
+        }
+        if is_node(path) {
+            return Ok(Self::Node);
         }
         let entries = std::fs::read_dir(path)?.take(ENTRIES_MAX);
         let mut inside: Vec<PathBuf> = entries

@@ -22,7 +22,7 @@ pub struct PoolCleared {
 /// The result of an order to delete old bodies. The deletion goes on while the node runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PruneBegun {
-    /// The number of blocks whose bodies are being deleted; 0 if all bodies are still needed.
+    /// The number of blocks whose bodies are being deleted; 0 if there is nothing to delete.
     pub blocks: u32,
     /// The height of the last of these blocks, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ const UPLOAD_ID: Parameter = parameter("upload_id", Kind::Hex(32), "The upload."
 const NAME: Parameter = parameter(
     "name",
     Kind::Text(255),
-    "The name of the file: no slashes, backslashes and control characters.",
+    "The name of the file: at most 255 bytes of UTF-8, without slashes, backslashes and control characters.",
 );
 const MEDIA_TYPE: Parameter = parameter(
     "media_type",

@@ -95,7 +95,12 @@ struct Outstanding {
     body: Vec<u8>,
     order: u64,
     in_flight: bool,
+    /// Repetitions after silence. They determine the next resend.
     attempts: u32,
+    /// Answers that asked to wait. They determine the next pause.
+    waits: u32,
+    /// The latest answer asked to wait, so the next repetition follows no silence.
+    is_told_to_wait: bool,
     deadline: Option<Monotonic>,
 }
 
@@ -130,6 +135,8 @@ impl Requests {
             order,
             in_flight: false,
             attempts: 0,
+            waits: 0,
+            is_told_to_wait: false,
             deadline: None,
         };
         self.outstanding.insert(id, request);
@@ -167,11 +174,17 @@ impl Requests {
         if request.peer != *peer || !request.in_flight {
             return;
         }
+        let max_ms = self.options.resend.max_ms;
         let pause = BackOff {
             first_ms: eta_ms.max(WAIT_MIN_MS),
-            max_ms: self.options.resend.max_ms,
+            max_ms,
         };
-        let at = later(now, pause.delay_ms(request.attempts, jitter(id)));
+        let delay = pause.delay_ms(request.waits, jitter(id));
+        // Clipped far beyond the longest pause.
+        request.waits = request.waits.saturating_add(1);
+        request.is_told_to_wait = true;
+        // Never before the time that the server names.
+        let at = later(now, delay.max(eta_ms.min(max_ms)));
         if let Some(old) = request.deadline.replace(at) {
             self.deadlines.remove(&(old, *id));
         }
@@ -234,7 +247,9 @@ impl Requests {
             }
             self.deadlines.remove(&(at, id));
             if let Some(request) = self.outstanding.get_mut(&id) {
-                request.attempts += 1;
+                if !std::mem::take(&mut request.is_told_to_wait) {
+                    request.attempts += 1;
+                }
                 self.send(id, now, out);
             }
         }

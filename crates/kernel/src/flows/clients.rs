@@ -45,8 +45,9 @@ pub struct LiveFlow {
 /// An ended flow with open deliveries. It is kept only while a client waits for them.
 #[derive(Debug)]
 struct Undelivered {
-    outcome: Outcome,
-    tokens: Vec<Token>,
+    transactions: Vec<TxId>,
+    /// The waits. Each has its own outcome: one from the history lacks a large output, and one from the row of a client id has it.
+    tokens: Vec<(Token, Outcome)>,
     /// The number of its transactions with deliveries that are still open.
     owed: usize,
     refused: bool,
@@ -273,17 +274,16 @@ impl Clients {
         let flow = outcome.flow;
         self.by_token.insert(token, flow);
         if let Some(waiting) = self.undelivered.get_mut(&flow) {
-            waiting.tokens.push(token);
+            waiting.tokens.push((token, outcome));
             return;
         }
         for id in owed {
             self.held_up.entry(*id).or_default().push(flow);
         }
-        let (tokens, owed) = (vec![token], owed.len());
         let waiting = Undelivered {
-            outcome,
-            tokens,
-            owed,
+            transactions: outcome.transactions.clone(),
+            tokens: vec![(token, outcome)],
+            owed: owed.len(),
             refused: false,
         };
         self.undelivered.insert(flow, waiting);
@@ -300,9 +300,9 @@ impl Clients {
             if waiting.owed == 0
                 && let Some(done) = self.undelivered.remove(&flow)
             {
-                for token in done.tokens {
+                for (token, outcome) in done.tokens {
                     self.by_token.remove(&token);
-                    ended.push((token, done.outcome.clone(), !done.refused));
+                    ended.push((token, outcome, !done.refused));
                 }
             }
         }
@@ -329,12 +329,12 @@ impl Clients {
         let Some(waiting) = self.undelivered.get_mut(&flow) else {
             return;
         };
-        waiting.tokens.retain(|t| *t != token);
+        waiting.tokens.retain(|(t, _)| *t != token);
         if !waiting.tokens.is_empty() {
             return;
         }
         if let Some(forgotten) = self.undelivered.remove(&flow) {
-            for id in &forgotten.outcome.transactions {
+            for id in &forgotten.transactions {
                 if let Some(flows) = self.held_up.get_mut(id) {
                     flows.retain(|f| *f != flow);
                     if flows.is_empty() {

@@ -1,5 +1,7 @@
 //! Ended flows, as the API shows them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use api::{EndedFlow, FlowHistory, FlowHistoryQuery, FlowRecord, FlowStatus};
 use flow::FlowId;
 use kernel::rows::Outcome;
@@ -74,7 +76,9 @@ impl Service {
             HistoryEnd::Output(output) => {
                 // A version that the node has no longer has no form in JSON.
                 result = version.and_then(|(name, version)| {
-                    let json = self.flows.output_to_json(name, version, output).ok()?;
+                    // The conversion is the application's code. Its panic must not cost the page.
+                    let convert = || self.flows.output_to_json(name, version, output);
+                    let json = catch_unwind(AssertUnwindSafe(convert)).ok()?.ok()?;
                     serde_json::value::RawValue::from_string(json).ok()
                 });
             }

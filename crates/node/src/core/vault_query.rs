@@ -290,11 +290,8 @@ impl Searcher {
         let Given::Text(text) = value else {
             return Err(wrong());
         };
-        let (tx, index) = (text.strip_suffix(')'))
-            .and_then(|text| text.split_once('('))
-            .ok_or_else(wrong)?;
-        let tx: TxId = tx.parse().map_err(|_| wrong())?;
-        let index: u16 = index.parse().map_err(|_| wrong())?;
+        let StateRef { tx, index } = text.parse().map_err(|_| wrong())?;
+        let index = u16::try_from(index).map_err(|_| wrong())?;
         let seq = (self.store.get(Table::TxIndex, tx.as_bytes()))
             .map_err(|failure| store_refusal(&failure))?;
         let seq = seq.as_deref().and_then(kernel::rows::seq_of);

@@ -22,7 +22,7 @@ pub enum OrderDone {
     },
     /// The deletion of bodies has begun.
     PruneBegun {
-        /// The number of blocks whose bodies are being deleted; 0 if all bodies are still needed.
+        /// The number of blocks whose bodies are being deleted; 0 if there is nothing to delete.
         blocks: u32,
         /// The last of these blocks.
         until: Height,

@@ -3,7 +3,7 @@
 use flow::FlowId;
 use primitives::{Decode, Timestamp};
 
-use crate::flows::history::row::{HistoryKind, HistoryRow, row_key};
+use crate::flows::history::row::{HistoryKind, HistoryRow, number_of, row_key};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 
 /// Maximum number of rows that one look-up reads, and that one round deletes.
@@ -43,7 +43,7 @@ pub fn look_up_history(
     let (mut from, to) = (look_up.first, look_up.first + look_up.count);
     while from < to {
         let until = to.min(from + SCAN_ROWS);
-        for row in rows_between(look_up.kind, from, until, reads)? {
+        for (_, row) in rows_between(look_up.kind, from, until, reads)? {
             found.push(FoundEnd {
                 flow: row.flow,
                 ended_at: row.ended_at,
@@ -60,18 +60,23 @@ pub fn look_up_history(
     Ok(found)
 }
 
-/// Returns the rows of a kind with numbers from `from`, and before `to`, in order.
+/// Returns the rows of a kind with numbers from `from`, and before `to`, in order, each with its number among those of its kind.
 pub(super) fn rows_between(
     kind: HistoryKind,
     from: u64,
     to: u64,
     reads: &dyn Reads,
-) -> Result<Vec<HistoryRow>, StoreFailure> {
+) -> Result<Vec<(u64, HistoryRow)>, StoreFailure> {
     // No range has so many rows that its length is clipped.
     let limit = usize::try_from(to - from).unwrap_or(usize::MAX);
     let end = row_key(kind, to);
     let rows = reads.scan(Table::FlowHistory, &row_key(kind, from), Some(&end), limit)?;
-    rows.iter().map(|(_, value)| decoded(value)).collect()
+    let numbered = rows.iter().map(|(key, value)| {
+        let number = number_of(key)
+            .ok_or_else(|| damaged("the key of a row of the flow history has no number"))?;
+        Ok((number, decoded(value)?))
+    });
+    numbered.collect()
 }
 
 /// Reads a row.

@@ -13,7 +13,8 @@ use crate::flows::history::bounds::HistoryBounds;
 use crate::flows::history::look_up::{FoundEnd, HistoryLookUp};
 use crate::flows::history::prune::Pruning;
 use crate::flows::history::row::{
-    HISTORY_PEERS_MAX, HistoryEnd, HistoryKind, HistoryRow, HistoryStart, flow_key, row_key,
+    HISTORY_PEERS_MAX, HISTORY_RESPONDER_TEXT_MAX, HistoryEnd, HistoryKind, HistoryRow,
+    HistoryStart, flow_key, row_key,
 };
 use crate::options::HistoryOptions;
 use crate::part::Part;
@@ -88,6 +89,10 @@ impl History {
         if self.pruning.keeps_none() {
             return;
         }
+        let mut end = HistoryEnd::of(ended.result);
+        if is_responder {
+            end = end.shortened(HISTORY_RESPONDER_TEXT_MAX);
+        }
         let number = self.bounds.ends();
         let place = self.bounds.add(kind, context.now.wall);
         let transactions = ended.transactions.iter().take(OUTCOME_TRANSACTIONS_MAX);
@@ -98,7 +103,7 @@ impl History {
             ended_at: context.now.wall,
             latest: self.bounds.latest,
             number,
-            end: HistoryEnd::of(ended.result),
+            end,
             transactions: transactions.copied().collect(),
         };
         assert!(

@@ -95,10 +95,15 @@ impl Pruning {
         }
         let kind = self.next_kind(bounds)?;
         let range = bounds.of(kind);
+        // A check for age looks at as many rows as one look-up may read. If there are too many rows, only those are looked up.
+        let count = match range.len().saturating_sub(self.rows_max()) {
+            0 => range.len(),
+            over => over,
+        };
         self.asked = Some(HistoryLookUp {
             kind,
             first: range.first,
-            count: range.len().min(HISTORY_LOOKED_UP_MAX),
+            count: count.min(HISTORY_LOOKED_UP_MAX),
         });
         self.asked
     }
@@ -127,6 +132,7 @@ impl Pruning {
         };
         let deleted = usize::try_from(over.min(count)).unwrap_or(found.len());
         let deleted = deleted.max(aged);
+        // After a look-up without rows that stay, the age of the oldest row is unknown.
         self.oldest[kind as usize] = found[deleted..].iter().map(|row| row.ended_at).min();
         if deleted == found.len() && trusts_wall && range.len() > count {
             // The next rows may be too old as well.

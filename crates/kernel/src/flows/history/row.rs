@@ -8,6 +8,8 @@ use crate::rows::OUTCOME_TRANSACTIONS_MAX;
 
 /// Maximum size of an output that the history keeps, in bytes. If an output is larger, the row has its size.
 pub const HISTORY_RESULT_BYTES_MAX: usize = 4 << 10;
+/// Maximum length of the message and of the hint in the row of a failed responder, in characters. A counterparty chooses both.
+pub const HISTORY_RESPONDER_TEXT_MAX: usize = 200;
 /// Maximum number of parties that a row lists.
 pub const HISTORY_PEERS_MAX: usize = 64;
 /// The first byte of the key of a row that finds a flow's row. Numbers below it are those of [`HistoryKind`] and of later kinds.
@@ -85,6 +87,19 @@ impl HistoryEnd {
         }
     }
 
+    /// Shortens the texts of a failure.
+    pub(super) fn shortened(self, characters_max: usize) -> Self {
+        let cut = |text: &str| text.chars().take(characters_max).collect::<String>();
+        match self {
+            Self::Failure(rejection) => Self::Failure(Rejection::new(
+                rejection.code,
+                cut(&rejection.message),
+                cut(&rejection.hint),
+            )),
+            end => end,
+        }
+    }
+
     /// Returns whether an operator or a client has ended the flow.
     pub(super) fn is_killed(&self) -> bool {
         matches!(self, Self::Failure(rejection) if rejection.code == KILLED_CODE)
@@ -148,6 +163,12 @@ pub(crate) fn row_key(kind: HistoryKind, number: u64) -> Vec<u8> {
     key.push(kind as u8);
     key.extend_from_slice(&number.to_be_bytes());
     key
+}
+
+/// Returns the number in the key of a row.
+pub(super) fn number_of(key: &[u8]) -> Option<u64> {
+    let number = key.get(1..)?.try_into().ok()?;
+    Some(u64::from_be_bytes(number))
 }
 
 /// Returns `128 | flow id 16`: the key of the row that holds the key of a flow's row.

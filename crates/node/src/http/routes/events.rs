@@ -59,6 +59,8 @@ pub(in crate::http) async fn flow(
     let now = where_flow_stands(service, flow_id).await?;
     let now = match outcome(service, now) {
         Err(refusal) if refusal.flow.is_none() => return Err(refusal),
+        // A success whose output is not kept still waits for its deliveries.
+        Err(refusal) if wait == Wait::Delivered && has_succeeded(&refusal) => state_of(refusal),
         now => now,
     };
     let follow = Arc::clone(&state);
@@ -66,6 +68,11 @@ pub(in crate::http) async fn flow(
         let followed = follow_flow(&follow, &sink, &follower, flow_id, now, wait).await;
         followed.unwrap_or_else(|last| last)
     })
+}
+
+fn has_succeeded(refusal: &Refusal) -> bool {
+    let flow = refusal.flow.as_ref();
+    flow.is_some_and(|flow| flow.status.is_success())
 }
 
 /// Sends the steps of a flow. Returns the last event, which is an error if it comes early.

@@ -11,7 +11,6 @@ mod handler;
 mod hospital;
 mod ledger;
 mod login;
-mod own_flows;
 pub(crate) mod parameters;
 mod reads;
 mod receive;

@@ -143,17 +143,8 @@ fn deadline(state: &ApiState, timeout_ms: Option<u64>) -> Instant {
 
 /// `id(index)`, as references are shown.
 fn state_ref(text: &str) -> Result<StateRef, Refusal> {
-    let (tx, index) = text
-        .strip_suffix(')')
-        .and_then(|text| text.split_once('('))
-        .ok_or_else(|| {
-            Refusal::listed(
-                &api::codes::BAD_PARAMETER,
-                format!("'{text}' is no state reference such as 'ID(0)'"),
-            )
-        })?;
-    Ok(StateRef {
-        tx: parsed("transaction id", tx)?,
-        index: parsed("index", index)?,
+    text.parse().map_err(|_| {
+        let text = format!("'{text}' does not have the form ID(INDEX) of a state");
+        Refusal::listed(&api::codes::BAD_PARAMETER, text)
     })
 }

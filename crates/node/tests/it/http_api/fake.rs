@@ -326,7 +326,12 @@ impl FlowService for Fake {
 }
 
 impl HospitalService for Fake {
-    fn flows(&self, _: FlowQuery, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList> {
+    fn flows(
+        &self,
+        query: FlowQuery,
+        after: Option<FlowId>,
+        limit: usize,
+    ) -> Pending<'_, FlowList> {
         Box::pin(async move {
             let state = self.state();
             let after = state
@@ -342,7 +347,8 @@ impl HospitalService for Fake {
                     step: "holding".into(),
                     started_here: true,
                     version: None,
-                    user: None,
+                    // The kernel's filter is not repeated here. The field shows that it was asked to filter.
+                    user: query.user.clone(),
                     started_at_ms: None,
                     progress_at_ms: None,
                     retry_at_ms: None,

@@ -114,6 +114,29 @@ async fn users_see_their_own_ended_flows() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_kernel_is_asked_only_for_live_flows_that_the_caller_may_see() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = ["flow.start", "flow.read", "flow.read.all"];
+    add(folder.path(), "ann", &all[..2]);
+    add(folder.path(), "boss", &all);
+    let fixture = with_users(folder.path()).await;
+    flow_of(&fixture, "ann").await;
+    for (user, query, asked_for) in [
+        ("ann", "", Some("ann")),
+        ("ann", "?user=ann", Some("ann")),
+        ("ann", "?user=boss", None),
+        ("boss", "?user=ann", Some("ann")),
+    ] {
+        let path = format!("{}{query}", operations::LIST_FLOWS.path);
+        let reply = call(&fixture, user, "GET", &path, "").await;
+        assert_eq!(reply.status, 200, "{user} {query}: {reply:?}");
+        let listed = reply.json();
+        let user_asked = listed["flows"][0]["user"].as_str();
+        assert_eq!(user_asked, asked_for, "{user} {query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flow_of_the_history_is_answered_like_one_in_memory() {
     let fixture = Fixture::new().await;
     let client = fixture.client();

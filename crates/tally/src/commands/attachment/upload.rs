@@ -57,7 +57,7 @@ impl Args {
     pub fn run(self) -> Result<(), Failure> {
         let is_stdin = self.file == Path::new("-");
         if is_stdin && self.resume.is_some() {
-            return Err(Failure::local(
+            return Err(Failure::usage(
                 "tally.cannot_resume",
                 "what comes from the standard input cannot be sent again",
                 "Give the file by its path.",

@@ -58,8 +58,7 @@ pub fn check(health: &Health, known: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// Returns why a node takes no work: its state, with the code and the message of a failure, and how severe that is. `None` if it
-/// takes work.
+/// Returns the state of a node that is not ready, with the code and the message of a failure, and how severe that is.
 pub fn not_ready(health: &Health) -> Option<(Verdict, String)> {
     let verdict = match health.state {
         NodeState::Ready => return None,

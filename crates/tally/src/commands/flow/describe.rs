@@ -211,7 +211,7 @@ fn words(schema: &Value) -> Option<String> {
         let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
         values.join(" or ")
     });
-    one.or(several)
+    one.or(several).filter(|text| !text.is_empty())
 }
 
 /// Returns the schema that a reference names. A schema that is no reference, or one that leads nowhere, stands for itself.

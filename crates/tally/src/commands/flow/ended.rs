@@ -29,7 +29,7 @@ pub struct Ended {
 impl Ended {
     /// Returns the query for ended flows, or `None` if live ones are meant.
     pub fn query(&self, query: &Query) -> Result<Option<FlowHistoryQuery>, Failure> {
-        let refused = |text: String, hint: &str| Err(Failure::local("tally.no_flows", text, hint));
+        let refused = |text: String, hint: &str| Err(Failure::usage("tally.no_flows", text, hint));
         if !self.failed && !self.ended {
             return match (self.since.is_some(), self.until.is_some()) {
                 (false, false) => Ok(None),

@@ -32,7 +32,7 @@ pub struct Args {
 /// Criteria for flows.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Query {
-    /// Their status: running, retrying, parked or paused
+    /// Their status: running, retrying, parked or paused; of ended flows finalised, failed or killed
     #[arg(long, value_name = "STATUS")]
     pub(super) status: Option<String>,
     /// The registered name
@@ -68,7 +68,7 @@ impl Query {
                 None => None,
                 Some(text) => Some(live.into_iter().find(|s| s.as_str() == text).ok_or_else(
                     || {
-                        Failure::local(
+                        Failure::usage(
                             "tally.no_flows",
                             format!("'{text}' is not a status of a live flow"),
                             "Use running, retrying, parked or paused. For flows that have ended, add --failed or --ended to 'tally flow list'.",

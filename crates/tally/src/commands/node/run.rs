@@ -167,7 +167,11 @@ impl LogArgs {
         let filter = self.log.as_deref().unwrap_or(&section.level);
         let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
             let hint = "Give a level (error, warn, info, debug, trace) or a filter such as info,node::http=debug.";
-            Failure::usage("tally.bad_log_filter", format!("'{filter}': {error}"), hint)
+            let text = format!("'{filter}': {error}");
+            match self.log {
+                Some(_) => Failure::usage("tally.bad_log_filter", text, hint),
+                None => Failure::local("tally.bad_log_filter", format!("log.level: {text}"), hint),
+            }
         })?;
         let json = match self.log_format {
             Some(format) => format == Format::Json,

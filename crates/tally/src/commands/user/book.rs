@@ -93,7 +93,7 @@ impl<'a> Book<'a> {
                 UsersFile::init(folder).map_err(Failure::from)?;
                 Ok(folder.join(FILE))
             }),
-            Self::Api(_) => Err(Failure::local(
+            Self::Api(_) => Err(Failure::usage(
                 "tally.folder_needed",
                 "an empty list is written into the node's folder, which --url does not give",
                 "Give the folder with --node.",

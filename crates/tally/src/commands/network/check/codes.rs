@@ -19,7 +19,7 @@ codes! {
         "Bootstrap the network again, which brings all folders in step, and start the nodes again.";
     NODE_AWAY = "network.node_away", "A node of the network does not run, or others do not reach it.",
         "Start it, and check that the others reach its address: 'tally network map'.";
-    NODE_STATE = "network.node_state", "A node runs and takes no work: it is draining, drained, degraded or failed.",
+    NODE_STATE = "network.node_state", "A node runs and is not ready: it is starting, draining, drained, degraded (a part has failed) or failed.",
         "Read its state with 'tally doctor'. Start a drained node again; a degraded one repairs itself once its disk has space.";
     NOTARY_AWAY = "network.notary_away", "The network's notary does not run, or a node does not reach it: nothing can be notarised.",
         "Start it, and check that the others reach its address: 'tally network map'.";
