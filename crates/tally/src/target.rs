@@ -223,7 +223,7 @@ mod tests {
             (
                 "chain.toml",
                 "[node\n",
-                ["config.invalid", "line 1", "chain-config.md"],
+                ["config.invalid", "line ", "chain-config.md"],
             ),
             (
                 "node.toml",

@@ -29,16 +29,19 @@ fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
         .any(|argument| argument == "--json")
 }
 
-/// Returns the failure for an invalid command line: the first paragraph of the error is its message, the last one its hint.
+/// Returns the failure for an invalid command line: the last paragraph of the error is its hint, and the others are its message.
 fn failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let paragraphs = text.split("\n\n").map(one_line);
-    let mut paragraphs = paragraphs.filter(|paragraph| !paragraph.is_empty());
+    let mut paragraphs: Vec<String> = paragraphs.filter(|text| !text.is_empty()).collect();
+    let hint = match paragraphs.len() {
+        0 | 1 => None,
+        _ => paragraphs.pop(),
+    };
+    let message = paragraphs.join(" ");
     // Help in place of an error has no mark.
-    let message = paragraphs.next().unwrap_or_default();
     let message = message.strip_prefix(MARK).unwrap_or(&message);
-    let hint = paragraphs.last().unwrap_or_default();
-    Failure::usage("tally.usage", message, hint)
+    Failure::usage("tally.usage", message, hint.unwrap_or_default())
 }
 
 fn one_line(paragraph: &str) -> String {

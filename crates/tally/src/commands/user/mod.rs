@@ -345,7 +345,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         for (revoked, left, absent) in [
-            (&["vault.query"][..], &["node.read"][..], &[][..]),
+            (&["vault.query"][..], &["node.read"][..], &[] as &[&str]),
             (
                 &["flow.read"],
                 &["node.read", "vault.query"],
