@@ -85,7 +85,7 @@ async fn a_node_that_would_not_start_has_the_error_of_its_start() {
     let kept = fs::read(&token).expect("there");
     fs::remove_file(&token).expect("removed");
     let silent = tally(&folder, "doctor --node % --json");
-    asserts(&silent, "API token", "problem", "it is missing");
+    asserts(&silent, "API token", "warning", "it is missing");
     asserts(&silent, "store", "warning", "store.locked");
     asserts(&silent, "API port", "ok", "in use");
     fs::write(&token, kept).expect("written");
@@ -182,7 +182,7 @@ async fn a_chain_node_that_would_not_start_has_the_error_of_its_start() {
     fs::remove_dir_all(&folder).expect("removed");
     copy(whole.path(), &folder);
     fs::remove_file(folder.join("api-token")).expect("removed");
-    asserts(&doctor(&folder), "API token", "problem", "it is missing");
+    asserts(&doctor(&folder), "API token", "warning", "it is missing");
 }
 
 #[test]

@@ -77,7 +77,7 @@ async fn the_view_comes_back_when_the_disk_has_room_again() {
     assert_eq!(doctor.code, 5, "{}", doctor.out);
     let findings = doctor.json();
     let view = findings.as_array().expect("a list").iter();
-    let view = view.filter(|found| found["check"] == "vault's view");
+    let view = view.filter(|found| found["check"] == "state");
     let verdicts: Vec<_> = view.map(|found| found["verdict"].clone()).collect();
     assert_eq!(verdicts, ["problem"], "{findings}");
     let refused = tally(network.folder(A), "vault balances --node %");
