@@ -74,7 +74,8 @@ fn named(owner: &str, tokens: &[Token<'_>], found: &mut Vec<Field>) {
 /// Makes the field of content without a name.
 fn unnamed(owner: &str, name: &Token<'_>, tokens: &[Token<'_>]) -> Field {
     let word = |token: &&Token<'_>| token.text.starts_with(|c: char| c.is_ascii_alphanumeric());
-    let words = tokens.iter().filter(word);
+    let content = tokens.get(after_attributes(tokens, 0)..);
+    let words = content.unwrap_or_default().iter().filter(word);
     Field {
         line: name.line,
         owner: owner.to_owned(),
@@ -154,8 +155,9 @@ mod tests {
         );
         check(
             "pub struct ApiToken(pub String);",
-            &["ApiToken.api_token: pub String"],
+            &["ApiToken.api_token: String"],
         );
+        check("struct W(#[serde(with = \"x\")] u64);", &["W.w: u64"]);
         check("struct Empty; struct None {}", &[]);
         check(
             "struct F { f: Box<dyn Fn(u8) -> u8>, g: u8 }",

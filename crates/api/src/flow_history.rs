@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::flows::{FlowFailure, FlowStatus, RawJson};
+use crate::flows::{FlowFailure, FlowRecord, FlowStatus, RawJson};
 
 /// A query for ended flows, which must match all given fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,36 +35,6 @@ pub struct FlowHistory {
     /// node reads a bounded number of flows for each page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-}
-
-/// The start and the end of an ended flow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FlowRecord {
-    /// Its registered name; absent if its journal could not be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<String>,
-    /// The version that ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u32>,
-    /// Whether it was started on this node, and not by a counterparty.
-    pub started_here: bool,
-    /// The user who started it here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// The client id of its start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<String>,
-    /// The other parties of its sessions, by legal name, at most 64. The counterparty that started it comes first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub peers: Vec<String>,
-    /// The time at which it started, in milliseconds since the Unix epoch; absent if it was cancelled before it ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at_ms: Option<u64>,
-    /// The time at which it ended, in milliseconds since the Unix epoch. It is before the start if the clock was set back meanwhile.
-    pub ended_at_ms: u64,
-    /// The size of its output in bytes, if it is too large for the history, which then does not keep the output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result_bytes: Option<u64>,
 }
 
 /// An ended flow.

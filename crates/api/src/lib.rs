@@ -50,10 +50,10 @@ pub use consents::{
 };
 pub use deliveries::{DeliveryPage, DeliveryReason, DeliveryStatus, DeliveryView};
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
-pub use flow_history::{EndedFlow, FlowHistory, FlowHistoryQuery, FlowRecord};
+pub use flow_history::{EndedFlow, FlowHistory, FlowHistoryQuery};
 pub use flows::{
-    DeliveryRefusal, FlowCause, FlowFailure, FlowList, FlowStatus, FlowSummary, FlowWait, Outcome,
-    RawJson, StartFlow, Wait,
+    DeliveryRefusal, FlowCause, FlowFailure, FlowList, FlowRecord, FlowStatus, FlowSummary,
+    FlowWait, Outcome, RawJson, StartFlow, Wait,
 };
 pub use hospital::{FlowJournal, FlowOrder, FlowOrdered, FlowQuery, JournalEntry};
 pub use integrity::{

@@ -47,7 +47,7 @@ pub struct LiveFlow {
 struct Undelivered {
     transactions: Vec<TxId>,
     /// The waits. Each has its own outcome: one from the history lacks a large output, and one from the row of a client id has it.
-    tokens: Vec<(Token, Outcome)>,
+    waits: Vec<(Token, Outcome)>,
     /// The number of its transactions with deliveries that are still open.
     owed: usize,
     refused: bool,
@@ -274,7 +274,7 @@ impl Clients {
         let flow = outcome.flow;
         self.by_token.insert(token, flow);
         if let Some(waiting) = self.undelivered.get_mut(&flow) {
-            waiting.tokens.push((token, outcome));
+            waiting.waits.push((token, outcome));
             return;
         }
         for id in owed {
@@ -282,7 +282,7 @@ impl Clients {
         }
         let waiting = Undelivered {
             transactions: outcome.transactions.clone(),
-            tokens: vec![(token, outcome)],
+            waits: vec![(token, outcome)],
             owed: owed.len(),
             refused: false,
         };
@@ -300,7 +300,7 @@ impl Clients {
             if waiting.owed == 0
                 && let Some(done) = self.undelivered.remove(&flow)
             {
-                for (token, outcome) in done.tokens {
+                for (token, outcome) in done.waits {
                     self.by_token.remove(&token);
                     ended.push((token, outcome, !done.refused));
                 }
@@ -329,8 +329,8 @@ impl Clients {
         let Some(waiting) = self.undelivered.get_mut(&flow) else {
             return;
         };
-        waiting.tokens.retain(|(t, _)| *t != token);
-        if !waiting.tokens.is_empty() {
+        waiting.waits.retain(|(t, _)| *t != token);
+        if !waiting.waits.is_empty() {
             return;
         }
         if let Some(forgotten) = self.undelivered.remove(&flow) {

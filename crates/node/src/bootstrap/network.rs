@@ -21,7 +21,7 @@ use super::files::{
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
 use super::validity::{RENEWED_DAYS, days_left, not_after};
-use crate::config::{ConfigError, NodeConfig};
+use crate::config::{ConfigError, ConfigKind, NodeConfig, read_toml};
 use crate::users::{FILE as USERS, UsersFile};
 
 /// The version of the protocols that this software speaks.
@@ -331,11 +331,24 @@ fn addresses(config: &NodeConfig) -> Result<Vec<String>, BootstrapError> {
     Ok(vec![config.p2p.listen.to_string()])
 }
 
+impl NetworkSpec {
+    /// Reads and checks a description.
+    pub fn read(path: &Path) -> Result<Self, BootstrapError> {
+        let read = read_toml(path).map_err(|error| error.in_file(ConfigKind::Network));
+        let spec: NetworkSpec = read?;
+        spec.check()?;
+        for node in &spec.nodes {
+            check_config(node, path)?;
+        }
+        Ok(spec)
+    }
+}
+
 /// Checks the sections that the description `path` adds to a node's configuration.
 ///
 /// # Errors
 /// A field is unknown or has a bad value. The error names the description, not the configuration that is made of it.
-pub(super) fn check_config(spec: &NodeSpec, path: &Path) -> Result<(), BootstrapError> {
+fn check_config(spec: &NodeSpec, path: &Path) -> Result<(), BootstrapError> {
     // Any port stands for one that is chosen later.
     let with_port = |wanted: Option<SocketAddr>, port: u16| match wanted {
         Some(address) if address.port() != 0 => address,

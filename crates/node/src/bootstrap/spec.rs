@@ -1,15 +1,12 @@
 //! `NETWORK.toml`: the nodes of a network.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
 use ledger::{LegalName, is_address};
 use serde::Deserialize;
 
 use super::error::BootstrapError;
 use super::files::AUTHORITY;
-use super::network::check_config;
-use crate::config::{ConfigKind, read_toml};
 
 /// The description of a network.
 #[derive(Clone, Debug, Deserialize)]
@@ -84,17 +81,6 @@ pub struct NodeSpec {
 }
 
 impl NetworkSpec {
-    /// Reads and checks a description.
-    pub fn read(path: &Path) -> Result<Self, BootstrapError> {
-        let read = read_toml(path).map_err(|error| error.in_file(ConfigKind::Network));
-        let spec: NetworkSpec = read?;
-        spec.check()?;
-        for node in &spec.nodes {
-            check_config(node, path)?;
-        }
-        Ok(spec)
-    }
-
     /// Whether the description makes a network.
     pub(super) fn check(&self) -> Result<(), BootstrapError> {
         let fail = |message: String, hint| Err(BootstrapError::description(message, hint));

@@ -6,7 +6,7 @@ use api::FlowFailure;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::named_types::named_types;
+use super::named_types::{named_types, resolved};
 use crate::failure::Failure;
 use crate::output::{Output, Table, pairs, stdout_ink};
 use crate::target::Target;
@@ -212,16 +212,6 @@ fn words(schema: &Value) -> Option<String> {
         values.join(" or ")
     });
     one.or(several).filter(|text| !text.is_empty())
-}
-
-/// Returns the schema that a reference names. A schema that is no reference, or one that leads nowhere, stands for itself.
-pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let place = schema["$ref"]
-        .as_str()
-        .and_then(|text| text.strip_prefix('#'));
-    place
-        .and_then(|place| document.pointer(place))
-        .unwrap_or(schema)
 }
 
 fn text(value: &Value) -> String {

@@ -5,7 +5,7 @@ use client::Client;
 use primitives::Timestamp;
 
 use super::ago::Ago;
-use super::list::Query;
+use super::query::Query;
 use crate::failure::Failure;
 use crate::output::{Ink, Table, stdout_ink};
 

@@ -9,6 +9,7 @@ mod journal;
 mod list;
 mod named_types;
 mod order;
+mod query;
 mod scheduled;
 mod start;
 

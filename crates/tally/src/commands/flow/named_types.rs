@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::describe::resolved;
-
 /// Maximum number of types that are shown below a flow.
 const TYPES_MAX: usize = 64;
 
@@ -31,6 +29,16 @@ pub fn named_types(document: &Value, schemas: [&Value; 2]) -> BTreeMap<String, V
         }
     }
     types
+}
+
+/// Returns the schema that a reference names. A schema that is no reference, or one that leads nowhere, stands for itself.
+pub(super) fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let place = schema["$ref"]
+        .as_str()
+        .and_then(|text| text.strip_prefix('#'));
+    place
+        .and_then(|place| document.pointer(place))
+        .unwrap_or(schema)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    query: super::list::Query,
+    query: super::query::Query,
     /// Apply the order to all matching flows; without this they are only counted
     #[arg(long, short)]
     yes: bool,
