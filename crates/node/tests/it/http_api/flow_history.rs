@@ -80,7 +80,7 @@ async fn users_see_their_own_ended_flows() {
         "boss",
         &[start, "flow.read", "flow.read.all"],
     );
-    add(folder.path(), "eve", &[start]);
+    add(folder.path(), "eve", &["vault.balances"]);
     let fixture = with_users(folder.path()).await;
     let mut flows = Vec::new();
     for user in ["ann", "bea", "boss"] {
