@@ -55,6 +55,7 @@ __all__ = [
     "DocumentShareArguments",
     "DocumentShareOutcome",
     "Drain",
+    "EndedFlow",
     "EquivocationEntry",
     "EquivocationPage",
     "ErrorCode",
@@ -63,12 +64,14 @@ __all__ = [
     "FinishRecovery",
     "FlowCause",
     "FlowFailure",
+    "FlowHistory",
     "FlowInfo",
     "FlowJournal",
     "FlowList",
     "FlowOrder",
     "FlowOrdered",
     "FlowQuery",
+    "FlowRecord",
     "FlowStatus",
     "FlowStep",
     "FlowSummary",
@@ -97,6 +100,7 @@ __all__ = [
     "LoggedIn",
     "Login",
     "Moved",
+    "NamedKey",
     "NetResult",
     "NetworkView",
     "NewNote",
@@ -209,7 +213,7 @@ ConstraintView = Literal["version", "signer"]
 #: A criterion for states. A state that lacks a field meets no test of it, and meets the test's `not`.
 Criterion = Mapping[str, Any]
 
-#: A value: a number for quantities and times, text for everything else.
+#: A value: for quantities, times and numbers a number or the same as decimal text, for everything else text.
 Datum = Union[int, str]
 
 #: The reason for which a receiver has not answered a delivery.
@@ -329,7 +333,7 @@ class Balance:
 
     #: The issuer.
     issuer: str
-    #: The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
+    #: The amount that can be spent, in minor units.
     quantity: str
     #: The number of states in the sum.
     states: int
@@ -432,7 +436,7 @@ class CashExitArguments:
     #: The currency.
     currency: str
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
     anonymous: bool | None = None
     #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
@@ -471,6 +475,8 @@ class CashExitOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -488,6 +494,7 @@ class CashExitOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -503,7 +510,7 @@ class CashIssueAndPayArguments:
     #: The currency, such as `GBP`.
     currency: str
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: The recipient of the payment.
     recipient: str
     #: Whether both transactions use fresh keys. The issued cash then goes to a fresh key of this node, and the payment to a fresh key that
@@ -542,6 +549,8 @@ class CashIssueAndPayOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: IssueAndPayResult | None = None
@@ -559,6 +568,7 @@ class CashIssueAndPayOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else IssueAndPayResult.from_json(value["result"]),
             step=value.get("step"),
@@ -574,7 +584,7 @@ class CashIssueArguments:
     #: The currency, such as `GBP`.
     currency: str
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: Whether the cash goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the network map
     #: lists.
     anonymous: bool | None = None
@@ -614,6 +624,8 @@ class CashIssueOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -631,6 +643,7 @@ class CashIssueOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -646,7 +659,7 @@ class CashLockArguments:
     #: The currency.
     currency: str
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: The end of the lock, in milliseconds since the Unix epoch.
     until: int
     #: Whether fresh keys are used: the locked cash goes to one that its owner proves only to this node, and the change to one of this node.
@@ -689,6 +702,8 @@ class CashLockOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -706,6 +721,7 @@ class CashLockOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -766,6 +782,8 @@ class CashPayOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -783,6 +801,7 @@ class CashPayOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -798,7 +817,7 @@ class CashReissueArguments:
     #: The currency.
     currency: str
     #: The quantity, in minor units. The change of the states consumed comes back with its history.
-    quantity: int
+    quantity: int | str
     #: Whether the new cash and the change go to fresh keys of this node; the key of the new cash is proved only to the issuer. If left out,
     #: both go to the key that the network map lists.
     anonymous: bool | None = None
@@ -842,6 +861,8 @@ class CashReissueOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Reissued | None = None
@@ -859,6 +880,7 @@ class CashReissueOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else Reissued.from_json(value["result"]),
             step=value.get("step"),
@@ -907,6 +929,8 @@ class CashUnlockOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -924,6 +948,7 @@ class CashUnlockOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -1003,16 +1028,22 @@ class CommandView:
     #: Its contract.
     contract: str
     #: Keys that must sign for it.
-    signers: list[str]
+    signers: list[NamedKey]
     #: The contract's own value, hexadecimal.
     value: str
+    #: The fields that the contract describes, as text: numbers in decimal digits, hashes in hexadecimal digits.
+    fields: dict[str, str] = field(default_factory=dict)
+    #: The name of the operation, such as `issue`, if the contract is known here and describes its commands.
+    name: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CommandView:
         return cls(
             contract=value["contract"],
-            signers=list(value["signers"]),
+            signers=[NamedKey.from_json(item) for item in value["signers"]],
             value=value["value"],
+            fields=dict(value.get("fields", {})),
+            name=value.get("name"),
         )
 
 
@@ -1251,6 +1282,8 @@ class DocumentShareOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
@@ -1268,6 +1301,7 @@ class DocumentShareOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
@@ -1299,6 +1333,59 @@ class Drain:
             flows_paused=value["flows_paused"],
             flows_retrying=value["flows_retrying"],
             state=value["state"],
+        )
+
+
+@dataclass(frozen=True)
+class EndedFlow:
+    """An ended flow."""
+
+    #: The time at which it ended, in milliseconds since the Unix epoch. It is before the start if the clock was set back meanwhile.
+    ended_at_ms: int
+    #: The flow.
+    flow_id: str
+    #: Whether it was started on this node, and not by a counterparty.
+    started_here: bool
+    #: `finalised`, `failed` or `killed`. The history does not tell whether a finalised flow is delivered; a question for the flow does.
+    status: FlowStatus
+    #: The client id of its start.
+    client_id: str | None = None
+    #: The reason for its failure.
+    error: FlowFailure | None = None
+    #: Its registered name; absent if its journal could not be read.
+    flow: str | None = None
+    #: The other parties of its sessions, by legal name, at most 64. The counterparty that started it comes first.
+    peers: list[str] = field(default_factory=list)
+    #: Its output, if it succeeded. Absent if the output is larger than 4 KiB, or if the node has the flow's version no longer.
+    result: Any = None
+    #: The size of its output in bytes, if it is too large for the history, which then does not keep the output.
+    result_bytes: int | None = None
+    #: The time at which it started, in milliseconds since the Unix epoch; absent if it was cancelled before it ran.
+    started_at_ms: int | None = None
+    #: The transactions it recorded, in order, at most 1,000.
+    transactions: list[str] = field(default_factory=list)
+    #: The user who started it here.
+    user: str | None = None
+    #: The version that ran.
+    version: int | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> EndedFlow:
+        return cls(
+            ended_at_ms=value["ended_at_ms"],
+            flow_id=value["flow_id"],
+            started_here=value["started_here"],
+            status=value["status"],
+            client_id=value.get("client_id"),
+            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            flow=value.get("flow"),
+            peers=list(value.get("peers", ())),
+            result=value.get("result"),
+            result_bytes=value.get("result_bytes"),
+            started_at_ms=value.get("started_at_ms"),
+            transactions=list(value.get("transactions", ())),
+            user=value.get("user"),
+            version=value.get("version"),
         )
 
 
@@ -1361,9 +1448,9 @@ class Exchange:
     #: The cash.
     cash: TokenArgs
     #: The price of all of the stock, in minor units.
-    price: int
+    price: int | str
     #: The quantity of stock, in whole units.
-    quantity: int
+    quantity: int | str
     #: The party that gives the stock and gets the cash.
     seller: str
     #: The stock.
@@ -1474,6 +1561,24 @@ class FlowFailure:
             hint=value["hint"],
             message=value["message"],
             retry_after_ms=value.get("retry_after_ms"),
+        )
+
+
+@dataclass(frozen=True)
+class FlowHistory:
+    """A page of ended flows."""
+
+    #: The flows, the last one that ended first.
+    flows: list[EndedFlow]
+    #: Give this as `after` for the next page; absent on the last one. A page may be empty and have a next one nevertheless, because the
+    #: node reads a bounded number of flows for each page.
+    next: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FlowHistory:
+        return cls(
+            flows=[EndedFlow.from_json(item) for item in value["flows"]],
+            next=value.get("next"),
         )
 
 
@@ -1621,6 +1726,44 @@ class FlowQuery:
 
 
 @dataclass(frozen=True)
+class FlowRecord:
+    """The start and the end of an ended flow."""
+
+    #: The time at which it ended, in milliseconds since the Unix epoch. It is before the start if the clock was set back meanwhile.
+    ended_at_ms: int
+    #: Whether it was started on this node, and not by a counterparty.
+    started_here: bool
+    #: The client id of its start.
+    client_id: str | None = None
+    #: Its registered name; absent if its journal could not be read.
+    flow: str | None = None
+    #: The other parties of its sessions, by legal name, at most 64. The counterparty that started it comes first.
+    peers: list[str] = field(default_factory=list)
+    #: The size of its output in bytes, if it is too large for the history, which then does not keep the output.
+    result_bytes: int | None = None
+    #: The time at which it started, in milliseconds since the Unix epoch; absent if it was cancelled before it ran.
+    started_at_ms: int | None = None
+    #: The user who started it here.
+    user: str | None = None
+    #: The version that ran.
+    version: int | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FlowRecord:
+        return cls(
+            ended_at_ms=value["ended_at_ms"],
+            started_here=value["started_here"],
+            client_id=value.get("client_id"),
+            flow=value.get("flow"),
+            peers=list(value.get("peers", ())),
+            result_bytes=value.get("result_bytes"),
+            started_at_ms=value.get("started_at_ms"),
+            user=value.get("user"),
+            version=value.get("version"),
+        )
+
+
+@dataclass(frozen=True)
 class FlowStep:
     """The flow reached a step. A step may be reported twice, even after a restart."""
 
@@ -1734,9 +1877,9 @@ class FoundCount:
 class FoundGroup:
     """States with the same values."""
 
-    #: The values of the grouping fields, in order; absent where a state lacks the field.
-    key: list[Datum | None]
-    #: The sum of their quantities in minor units, as text. Meaningful only for states of one token.
+    #: The values of the grouping fields as text, in order; null where a state lacks the field.
+    key: list[str | None]
+    #: The sum of their quantities in minor units. Meaningful only for states of one token.
     quantity: str
     #: The number of states.
     states: int
@@ -1764,8 +1907,8 @@ class FoundState:
     recorded_at_ms: int
     #: The state in the ledger's form: the transaction id, then the index in parentheses.
     state_ref: str
-    #: Values of the columns that its contract declares.
-    columns: dict[str, Datum] = field(default_factory=dict)
+    #: Values of the columns that its contract declares, as text: numbers in decimal digits, bytes in hexadecimal digits.
+    columns: dict[str, str] = field(default_factory=dict)
     #: The time at which it was consumed, if it was.
     consumed_at_ms: int | None = None
     #: Its value, if it is fungible.
@@ -1801,7 +1944,7 @@ class Fungible:
     #: The issuer.
     issuer: str
     #: The quantity, in minor units.
-    quantity: int
+    quantity: str
     #: The symbol, such as `GBP`.
     symbol: str
     #: The token's id.
@@ -2001,6 +2144,8 @@ class LedgerChangeNotaryOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Moved | None = None
@@ -2018,6 +2163,7 @@ class LedgerChangeNotaryOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else Moved.from_json(value["result"]),
             step=value.get("step"),
@@ -2046,6 +2192,8 @@ class LedgerEmptyOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: The output of a flow that succeeded.
@@ -2064,6 +2212,7 @@ class LedgerEmptyOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else dict(value["result"]),
             step=value.get("step"),
@@ -2132,6 +2281,8 @@ class LedgerProveKeyOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: A public key: its scheme, a colon, hexadecimal digits.
@@ -2150,6 +2301,7 @@ class LedgerProveKeyOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=value.get("result"),
             step=value.get("step"),
@@ -2185,6 +2337,8 @@ class LedgerUpgradeOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Moved | None = None
@@ -2202,6 +2356,7 @@ class LedgerUpgradeOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else Moved.from_json(value["result"]),
             step=value.get("step"),
@@ -2285,11 +2440,29 @@ class Moved:
 
 
 @dataclass(frozen=True)
+class NamedKey:
+    """A key with the name of its owner."""
+
+    #: The key.
+    key: str
+    #: The name of its owner, if this node knows the owner: from the network map, as a fresh key of its own, or by a proof that the owner
+    #: gave it.
+    party: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> NamedKey:
+        return cls(
+            key=value["key"],
+            party=value.get("party"),
+        )
+
+
+@dataclass(frozen=True)
 class NetResult:
     """The result of `obligation.net`. Encoded as `[transaction, netted, states]`."""
 
     #: The total reduction of the obligations, in minor units; capped at 18446744073709551615.
-    netted: int
+    netted: str
     #: The remaining versions of the reduced obligations. An obligation that is reduced to zero ends and has none.
     states: list[StateRef]
     #: The transaction.
@@ -2605,6 +2778,8 @@ class ObligationDefaultOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
@@ -2622,6 +2797,7 @@ class ObligationDefaultOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2653,6 +2829,8 @@ class ObligationExitOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
@@ -2670,6 +2848,7 @@ class ObligationExitOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2685,7 +2864,7 @@ class ObligationIssueArguments:
     #: The due time, in milliseconds since 1970.
     due: int
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: The obligee.
     to: str
     #: The cash that settles it, any of these tokens; 1 to 16.
@@ -2719,6 +2898,8 @@ class ObligationIssueOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
@@ -2736,6 +2917,7 @@ class ObligationIssueOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2775,6 +2957,8 @@ class ObligationMoveOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
@@ -2792,6 +2976,7 @@ class ObligationMoveOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2827,6 +3012,8 @@ class ObligationNetOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: NetResult | None = None
@@ -2844,6 +3031,7 @@ class ObligationNetOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else NetResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2859,7 +3047,7 @@ class ObligationResult:
     #: The obligation's id, the same in all its versions.
     obligation: str
     #: The quantity owed now, in minor units.
-    owed: int
+    owed: str
     #: The transaction.
     transaction: str
     #: The newest version; null if the obligation has ended.
@@ -2884,7 +3072,7 @@ class ObligationSettleArguments:
     #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
     #: The quantity to pay, in minor units; everything owed, if left out.
-    quantity: int | None = None
+    quantity: int | str | None = None
     #: The token to pay in, one of those that the obligation accepts; the first, if left out.
     token: TokenArgs | None = None
 
@@ -2910,6 +3098,8 @@ class ObligationSettleOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
@@ -2927,6 +3117,7 @@ class ObligationSettleOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
@@ -2946,6 +3137,8 @@ class Outcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: Its output, if it succeeded.
@@ -2964,6 +3157,7 @@ class Outcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=value.get("result"),
             step=value.get("step"),
@@ -2977,7 +3171,7 @@ class PaperIssueArguments:
     """`paper.issue`: The arguments of the flow."""
 
     #: The face value, in minor units.
-    face: int
+    face: int | str
     #: The maturity: the start of redemption, in milliseconds since 1970.
     maturity: int
     #: The cash that it is redeemed in.
@@ -3017,6 +3211,8 @@ class PaperIssueOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
@@ -3034,6 +3230,7 @@ class PaperIssueOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
@@ -3073,6 +3270,8 @@ class PaperMoveOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
@@ -3090,6 +3289,7 @@ class PaperMoveOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
@@ -3125,6 +3325,8 @@ class PaperRedeemOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -3142,6 +3344,7 @@ class PaperRedeemOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -3155,7 +3358,7 @@ class PaperTerms:
     """A commercial paper to buy."""
 
     #: The face value, in minor units.
-    face: int
+    face: int | str
     #: The party that owes the face value.
     issuer: str
     #: The maturity: the start of redemption, in milliseconds since 1970.
@@ -3207,7 +3410,7 @@ class Payment:
     """One payment."""
 
     #: The quantity, in minor units.
-    quantity: int
+    quantity: int | str
     #: The recipient.
     to: str
     #: The number of states, of quantities as equal as possible; 1 if left out.
@@ -3432,8 +3635,8 @@ class ProducedState:
     notary: str
     #: The transaction id, then the index in parentheses.
     state_ref: str
-    #: Values of the columns that its contract declares.
-    columns: dict[str, Datum] = field(default_factory=dict)
+    #: Values of the columns that its contract declares, as text: numbers in decimal digits, bytes in hexadecimal digits.
+    columns: dict[str, str] = field(default_factory=dict)
     #: Its value, if it is fungible and this node's own.
     fungible: Fungible | None = None
     #: The id shared by its versions, if it is linear.
@@ -3674,25 +3877,22 @@ class SchedulePage:
 class SignatureView:
     """A signature."""
 
-    #: The key.
-    by: str
+    #: The key that signed.
+    by: NamedKey
     #: The signature, hexadecimal.
     bytes: str
     #: The scheme.
     scheme: str
     #: For a notary's signature: the number of transactions that it covers.
     batch: int | None = None
-    #: The party that owns the key, if the network map lists it.
-    party: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> SignatureView:
         return cls(
-            by=value["by"],
+            by=NamedKey.from_json(value["by"]),
             bytes=value["bytes"],
             scheme=value["scheme"],
             batch=value.get("batch"),
-            party=value.get("party"),
         )
 
 
@@ -3793,7 +3993,8 @@ class StateEntry:
 
 @dataclass(frozen=True)
 class StateRef:
-    """Names a state: the transaction that made it and its place among that transaction's outputs. Encoded as `[transaction id, index]`."""
+    """Names a state: the transaction that made it and its place among that transaction's outputs. Encoded as `[transaction id, index]`. In
+    JSON, a reader also takes the text `TX(INDEX)`, as it is shown."""
 
     #: The index of the output, from 0.
     index: int
@@ -3846,7 +4047,7 @@ class StateView:
     #: Its notary's name.
     notary: str
     #: Keys of the participants, if the contract is known here.
-    participants: list[str]
+    participants: list[NamedKey]
     #: The output that must be consumed together with it.
     encumbrance: int | None = None
     #: Its value, if it is fungible.
@@ -3854,10 +4055,7 @@ class StateView:
     #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
     #: Its owner's key.
-    owner: str | None = None
-    #: Its owner's name, if this node knows the owner of the key: from the network map, as a fresh key of its own, or by a proof that the
-    #: owner gave it.
-    owner_party: str | None = None
+    owner: NamedKey | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StateView:
@@ -3867,12 +4065,11 @@ class StateView:
             data=value["data"],
             index=value["index"],
             notary=value["notary"],
-            participants=list(value["participants"]),
+            participants=[NamedKey.from_json(item) for item in value["participants"]],
             encumbrance=value.get("encumbrance"),
             fungible=None if value.get("fungible") is None else Fungible.from_json(value["fungible"]),
             linear_id=value.get("linear_id"),
-            owner=value.get("owner"),
-            owner_party=value.get("owner_party"),
+            owner=None if value.get("owner") is None else NamedKey.from_json(value["owner"]),
         )
 
 
@@ -3918,7 +4115,7 @@ class StockExitArguments:
     """`stock.exit`: The arguments of the flow."""
 
     #: The quantity, in whole units.
-    quantity: int
+    quantity: int | str
     #: The symbol of this issuer.
     symbol: str
     #: Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
@@ -3951,6 +4148,8 @@ class StockExitOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -3968,6 +4167,7 @@ class StockExitOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -3981,7 +4181,7 @@ class StockIssueArguments:
     """`stock.issue`: The arguments of the flow."""
 
     #: The quantity, in whole units.
-    quantity: int
+    quantity: int | str
     #: The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
     symbol: str
     #: Whether it goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the network map lists.
@@ -4018,6 +4218,8 @@ class StockIssueOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -4035,6 +4237,7 @@ class StockIssueOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4048,7 +4251,7 @@ class StockTransferArguments:
     """`stock.transfer`: The arguments of the flow."""
 
     #: The quantity, in whole units.
-    quantity: int
+    quantity: int | str
     #: The symbol.
     symbol: str
     #: The recipient.
@@ -4093,6 +4296,8 @@ class StockTransferOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -4110,6 +4315,7 @@ class StockTransferOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4194,9 +4400,9 @@ class SwapMandateArguments:
     #: The coordinator that may propose swaps.
     coordinator: str
     #: The limit price in minor units of cash per unit of stock: the maximum if this node buys, the minimum if it sells.
-    price: int
+    price: int | str
     #: The maximum quantity of stock in one swap, in whole units.
-    quantity_max: int
+    quantity_max: int | str
     #: `buy`: this node gives cash for stock. `sell`: it gives stock for cash.
     side: Side
     #: The stock.
@@ -4231,6 +4437,8 @@ class SwapMandateOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
@@ -4248,6 +4456,7 @@ class SwapMandateOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4296,6 +4505,8 @@ class SwapRevokeOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -4313,6 +4524,7 @@ class SwapRevokeOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4365,6 +4577,8 @@ class SwapRunOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: SwapResult | None = None
@@ -4382,6 +4596,7 @@ class SwapRunOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else SwapResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4433,7 +4648,7 @@ class TradeBidArguments:
     """`trade.bid`: The arguments of the flow."""
 
     #: The maximum price, in minor units. The seller sees it.
-    price_max: int
+    price_max: int | str
     #: The party that may take the bid.
     seller: str
     #: The cash for the payment.
@@ -4476,6 +4691,8 @@ class TradeBidOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
@@ -4493,6 +4710,7 @@ class TradeBidOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4510,7 +4728,7 @@ class TradeSellArguments:
     #: The buyer's bid for it.
     bid: StateRef
     #: The price in minor units, at most the bid's maximum; that maximum, if left out.
-    price: int | None = None
+    price: int | str | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -4531,6 +4749,8 @@ class TradeSellOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -4548,6 +4768,7 @@ class TradeSellOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4579,6 +4800,8 @@ class TradeWithdrawOutcome:
     status: FlowStatus
     #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
+    #: The start and the end of an ended flow. Only a question for the flow is answered with it, while the history keeps the flow.
+    record: FlowRecord | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
@@ -4596,6 +4819,7 @@ class TradeWithdrawOutcome:
             flow_id=value["flow_id"],
             status=value["status"],
             error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
+            record=None if value.get("record") is None else FlowRecord.from_json(value["record"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
@@ -4620,10 +4844,12 @@ class TransactionView:
     inputs: list[str]
     #: States it makes.
     outputs: list[StateView]
+    #: The time at which this node recorded it.
+    recorded_at_ms: int
     #: States it only refers to.
     references: list[str]
     #: Keys that must sign it, except the notary's.
-    required_signers: list[str]
+    required_signers: list[NamedKey]
     #: Its position in this node's ledger.
     seq: int
     #: The signatures it carries.
@@ -4644,8 +4870,9 @@ class TransactionView:
             id=value["id"],
             inputs=list(value["inputs"]),
             outputs=[StateView.from_json(item) for item in value["outputs"]],
+            recorded_at_ms=value["recorded_at_ms"],
             references=list(value["references"]),
-            required_signers=list(value["required_signers"]),
+            required_signers=[NamedKey.from_json(item) for item in value["required_signers"]],
             seq=value["seq"],
             signatures=[SignatureView.from_json(item) for item in value["signatures"]],
             notary=value.get("notary"),

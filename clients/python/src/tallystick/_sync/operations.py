@@ -252,6 +252,25 @@ class Operations:
         headers = {"Idempotency-Key": idempotency_key}
         return self._session.decoded(models.DocumentShareOutcome.from_json, self._session.json("POST", "/v1/flows/document.share", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
+    def list_flow_history(
+        self,
+        *,
+        status: str | None = None,
+        failed: bool | None = None,
+        flow: str | None = None,
+        code: str | None = None,
+        user: str | None = None,
+        peer: str | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> models.FlowHistory:
+        """Flows that have ended and match the filters, the last one that ended first. The node keeps them for a configured time. Successful
+        flows that counterparties started are not kept. `GET /v1/flows/history`"""
+        query = {"status": status, "failed": failed, "flow": flow, "code": code, "user": user, "peer": peer, "since_ms": since_ms, "until_ms": until_ms, "after": after, "limit": limit}
+        return self._session.decoded(models.FlowHistory.from_json, self._session.json("GET", "/v1/flows/history", query=query))
+
     def kill_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
         """Kills the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.
         `POST /v1/flows/kill`"""
@@ -603,8 +622,8 @@ class Operations:
         return self._session.decoded(models.TradeWithdrawOutcome.from_json, self._session.json("POST", "/v1/flows/trade.withdraw", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     def get_flow(self, flow_id: str, *, wait: models.Wait | None = None, timeout_ms: int | None = None) -> models.Outcome:
-        """The state of a flow. Does not wait unless told to. With `wait`, a flow that fails is a problem with status 422; without, its status
-        is `failed` or `killed`. `GET /v1/flows/{flow_id}`"""
+        """The state of a flow, live or ended. Ended flows are known while the history keeps them. Does not wait unless told to. With `wait`, a
+        flow that fails is a problem with status 422; without, its status is `failed` or `killed`. `GET /v1/flows/{flow_id}`"""
         query = {"wait": wait, "timeout_ms": timeout_ms}
         return self._session.decoded(models.Outcome.from_json, self._session.json("GET", f"/v1/flows/{quote(str(flow_id), safe='')}", query=query))
 
@@ -684,8 +703,8 @@ class Operations:
         return self._session.decoded(models.PeersView.from_json, self._session.json("GET", "/v1/peers"))
 
     def peer_history(self, *, peer: str | None = None, limit: int | None = None) -> models.PeerHistory:
-        """The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer. Of
-        two nodes one connects to the other, and only that one knows of failed attempts. `GET /v1/peers/history`"""
+        """The last events of the connections with the peers since the node's start, newest first. The node keeps the last 16 of each kind and
+        peer. Of two nodes one connects to the other, and only that one knows of failed attempts. `GET /v1/peers/history`"""
         query = {"peer": peer, "limit": limit}
         return self._session.decoded(models.PeerHistory.from_json, self._session.json("GET", "/v1/peers/history", query=query))
 
