@@ -191,8 +191,8 @@ pub(crate) fn link(folder: &Path, to: &Path) -> io::Result<Result<(), Misfit>> {
     for name in [CURRENT.to_owned(), format!("v{id}")] {
         std::fs::copy(folder.join(&name), to.join(&name))?;
     }
-    // A link holds from everywhere.
-    let files = folder.join(FILES).canonicalize()?;
+    // A link holds from everywhere. A table without sorted files may lack the folder of files, which an opening makes.
+    let files = folder.canonicalize()?.join(FILES);
     for (number, _) in list {
         let name = number.to_string();
         std::os::unix::fs::symlink(files.join(&name), to.join(FILES).join(&name))?;

@@ -61,6 +61,7 @@ const NAMES: &[&str] = &[
     "refused",
     "responders",
     "states",
+    "transactions",
     "waiting",
     "waiting_deliveries",
     // Chosen by the client, which gets it back.

@@ -122,7 +122,7 @@ fn what_commands_print_and_their_exit_codes() {
                 "commands     tally.cash issue, quantity 12345, token GBP of O=Bank A",
                 "signatures   O=Bank A",
             ],
-            &["ed25519:"],
+            &[],
         ),
         (
             &format!("tx show --node % {tx} --json"),

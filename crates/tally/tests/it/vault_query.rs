@@ -284,7 +284,7 @@ async fn a_flow_that_waits_for_its_notary_holds_its_coins() {
     assert_eq!(held.len(), 1);
     assert_eq!(
         (&held[0]["locked_by"], &held[0]["fungible"]["quantity"]),
-        (&json!(flow), &json!(400))
+        (&json!(flow), &json!("400"))
     );
     let shown = tally(
         network.folder(A),

@@ -155,7 +155,7 @@ async fn answers_have_the_forms_described() {
             "/v1/flows/test.echo",
             "/v1/flows/test.echo?client_id=",
             "{}",
-            422,
+            400,
         ),
         (
             "GET",

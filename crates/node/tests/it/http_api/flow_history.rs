@@ -120,7 +120,10 @@ async fn the_kernel_is_asked_only_for_live_flows_that_the_caller_may_see() {
     add(folder.path(), "ann", &all[..2]);
     add(folder.path(), "boss", &all);
     let fixture = with_users(folder.path()).await;
-    flow_of(&fixture, "ann").await;
+    // It is held, so it stays live.
+    let hold = r#"{"flow":"hold","args":null,"wait":"none"}"#;
+    let held = call(&fixture, "ann", "POST", operations::START_FLOW.path, hold).await;
+    assert_eq!(held.status, 202, "{held:?}");
     for (user, query, asked_for) in [
         ("ann", "", Some("ann")),
         ("ann", "?user=ann", Some("ann")),

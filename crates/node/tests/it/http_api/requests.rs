@@ -268,7 +268,7 @@ async fn refused_requests_say_why_and_what_to_do() {
             "",
             400,
             "api.bad_parameter",
-            "ID(0)",
+            "ID(INDEX)",
             "correct",
         ),
         (

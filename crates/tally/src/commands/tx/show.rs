@@ -159,7 +159,7 @@ mod tests {
     fn state() -> StateView {
         StateView {
             index: 0,
-            contract: "tally.cash".to_owned(),
+            contract: "demo.cash".to_owned(),
             constraint: String::new(),
             notary: "O=Notary, L=London, C=GB".to_owned(),
             encumbrance: None,
@@ -191,14 +191,14 @@ mod tests {
         for (state, expected) in [
             (
                 owned(key("ed25519:01", Some("O=Bank B"))),
-                "0: tally.cash 10,000 GBP of O=Bank A, owned by O=Bank B",
+                "0: demo.cash 10,000 GBP of O=Bank A, owned by O=Bank B",
             ),
             (
                 owned(key("ed25519:01", None)),
-                "0: tally.cash 10,000 GBP of O=Bank A, owned by ed25519:01",
+                "0: demo.cash 10,000 GBP of O=Bank A, owned by ed25519:01",
             ),
-            (shared, "0: tally.cash, between O=Bank A and ed25519:02"),
-            (state(), "0: tally.cash"),
+            (shared, "0: demo.cash, between O=Bank A and ed25519:02"),
+            (state(), "0: demo.cash"),
         ] {
             assert_eq!(output(&state), expected);
         }
@@ -208,7 +208,7 @@ mod tests {
     fn commands_show_their_names_and_fields() {
         let tokens = BTreeMap::from([("aa", "GBP of O=Bank A".to_owned())]);
         let issue = CommandView {
-            contract: "tally.cash".to_owned(),
+            contract: "demo.cash".to_owned(),
             name: Some("issue".to_owned()),
             fields: [("quantity", "7"), ("token", "aa"), ("note", "a\nb")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -223,8 +223,8 @@ mod tests {
             ..issue.clone()
         };
         let shown =
-            "tally.cash issue, note a\\nb, quantity 7, token GBP of O=Bank A, signed by O=Bank A";
+            "demo.cash issue, note a\\nb, quantity 7, token GBP of O=Bank A, signed by O=Bank A";
         assert_eq!(command(&issue, &tokens), shown);
-        assert_eq!(command(&unknown, &tokens), "tally.cash 8100");
+        assert_eq!(command(&unknown, &tokens), "demo.cash 8100");
     }
 }
