@@ -297,6 +297,6 @@ mod tests {
         };
         let made = make_network(&plan, Path::new("refused before anything is written"));
         let error = made.expect_err("the fourth port is beyond the last one");
-        assert!(error.to_string().contains("no 4 ports"), "{error}");
+        assert!(error.to_string().contains("needs 4 ports"), "{error}");
     }
 }

@@ -106,12 +106,12 @@ mod tests {
             (
                 &LIST_FLOWS,
                 "limit=many",
-                Err("limit: 'many' is not a whole number from 0 to 4294967295"),
+                Err("limit: 'many' is not a whole number from 1 to 4294967295"),
             ),
             (
                 &LIST_FLOWS,
                 "limit=-1",
-                Err("limit: '-1' is not a whole number from 0 to 4294967295"),
+                Err("limit: '-1' is not a whole number from 1 to 4294967295"),
             ),
             (
                 &LIST_FLOWS,
