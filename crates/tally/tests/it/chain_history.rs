@@ -48,7 +48,7 @@ fn what_is_no_place_for_a_history_is_refused_with_a_code() {
         ),
         (
             "history /nonexistent --transactions 1",
-            "config.unreadable",
+            "tally.file",
             "/nonexistent",
         ),
     ] {
