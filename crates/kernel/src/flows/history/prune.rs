@@ -134,8 +134,8 @@ impl Pruning {
         let deleted = deleted.max(aged);
         // After a look-up without rows that stay, the age of the oldest row is unknown.
         self.oldest[kind as usize] = found[deleted..].iter().map(|row| row.ended_at).min();
-        if deleted == found.len() && trusts_wall && range.len() > count {
-            // The next rows may be too old as well.
+        if aged > 0 && aged == found.len() && range.len() > count {
+            // The next rows may be too old as well. Rows that were too many say nothing of the age of the next ones.
             self.to_check.insert(kind);
         }
         Some((look_up, deleted))
