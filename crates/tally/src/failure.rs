@@ -8,6 +8,7 @@ use client::ClientError;
 use primitives::Coded;
 
 use crate::ink::{Ink, stderr_ink};
+use crate::printable::printable;
 
 /// The exit codes, shown at the end of `tally --help`.
 pub const EXIT_CODES: &str = "\
@@ -173,7 +174,7 @@ impl Failure {
             let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
             format!("{}\n", serde_json::json!({ "error": error }))
         } else {
-            self.for_people()
+            printable(&self.for_people()).into_owned()
         };
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(self.exit)

@@ -34,6 +34,23 @@ impl Ink {
         self.on
     }
 
+    /// Returns the code that begins a text, if it is one that [`Ink::paint`] writes.
+    pub fn code_at(text: &str) -> Option<&str> {
+        let colours = [
+            Self::RED,
+            Self::GREEN,
+            Self::YELLOW,
+            Self::CYAN,
+            Self::BOLD,
+            "0",
+        ];
+        let code = text.strip_prefix("\x1b[")?;
+        let colour = colours.into_iter().find(
+            |colour| matches!(code.strip_prefix(colour), Some(end) if end.starts_with('m')),
+        )?;
+        text.get(..2 + colour.len() + 1)
+    }
+
     /// Returns the text in a colour, or unchanged.
     pub fn paint(self, colour: &str, text: &str) -> String {
         if self.on {

@@ -28,6 +28,7 @@ mod folder;
 mod ink;
 mod lab;
 mod output;
+mod printable;
 mod reference;
 mod target;
 mod usage;

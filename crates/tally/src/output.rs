@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 pub use crate::ink::{Ink, stderr_ink, stdout_ink};
+use crate::printable::{one_line, printable};
 
 /// The output format of a command's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -27,13 +28,13 @@ impl Output {
                 Failure::local("tally.output", error.to_string(), "Report this.")
             })?
         } else {
-            people(value)
+            printable(&people(value)).into_owned()
         };
         print(&text)
     }
 }
 
-/// Prints a text and a line end. A reader that closes the pipe early is not a failure.
+/// Prints a text as it is and a line end. A reader that closes the pipe early is not a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let text = text.trim_end();
@@ -76,7 +77,7 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(one_line).collect());
     }
 
     /// Returns the table as text. On a terminal that is too narrow for it, each row becomes a paragraph.
