@@ -117,8 +117,8 @@ mod tests {
         check::<SignAndSend>(r#"{"passphrase":"swordfish","recipient":"TLY-"}"#);
         check::<StartForging>(r#"{"passphrase":"swordfish"}"#);
         check::<StartForging>(r#"{"seed":"swordfish"}"#);
-        check::<StartBundler>(r#"{"chain":2,"passphrase":"swordfish","rate_min":1}"#);
-        check::<StartBundler>(r#"{"chain":2,"seed":"swordfish","rate_min":1}"#);
+        check::<StartBundler>(r#"{"chain":2,"passphrase":"swordfish","rate_min":"1"}"#);
+        check::<StartBundler>(r#"{"chain":2,"seed":"swordfish","rate_min":"1"}"#);
     }
 
     #[test]

@@ -121,7 +121,7 @@ async fn the_kernel_is_asked_only_for_live_flows_that_the_caller_may_see() {
     add(folder.path(), "boss", &all);
     let fixture = with_users(folder.path()).await;
     // It is held, so it stays live.
-    let hold = r#"{"flow":"hold","args":null,"wait":"none"}"#;
+    let hold = r#"{"flow":"hold","args":null,"timeout_ms":1}"#;
     let held = call(&fixture, "ann", "POST", operations::START_FLOW.path, hold).await;
     assert_eq!(held.status, 202, "{held:?}");
     for (user, query, asked_for) in [
