@@ -2,6 +2,7 @@
 
 mod attachments;
 mod chain;
+mod costs;
 mod ledger;
 mod load;
 mod node;

@@ -27,9 +27,6 @@ const FUNDING_OUTSTANDING: usize = 256;
 /// Upper limit on transactions that an audit reads in full. Further ones are sampled evenly.
 const SPENDS_READ_MAX: usize = 20_000;
 
-/// Clients, each with its own stream, that are used in turn for arrivals.
-const ARRIVING_CLIENTS: usize = 16;
-
 /// The kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CashWork {
@@ -42,6 +39,20 @@ pub enum CashWork {
         /// States for the payee in each transaction.
         states: u32,
     },
+}
+
+impl CashWork {
+    fn issues(self) -> bool {
+        matches!(self, Self::Issue | Self::IssueAndPay)
+    }
+
+    /// Returns the banks that the last transaction of a unit concerns.
+    fn participants(self) -> &'static [usize] {
+        match self {
+            Self::Issue => &[PAYER],
+            Self::IssueAndPay | Self::Pay { .. } => &[PAYER, PAYEE],
+        }
+    }
 }
 
 /// Why a run cannot continue.
@@ -140,24 +151,29 @@ impl CashLab {
         load: Load,
         live: Arc<Live>,
     ) -> Result<Window<Vec<Hash>>, LabError> {
-        let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
-        let (start, participants): (StartFlow, &[usize]) = match work {
-            CashWork::Issue => (cash::issue(currency, quantity)?, &[PAYER]),
-            CashWork::IssueAndPay => (
-                cash::issue_and_pay(currency, quantity, &payee)?,
-                &[PAYER, PAYEE],
-            ),
-            CashWork::Pay { states } => (
-                cash::pay(currency, None, quantity, &payee, states)?,
-                &[PAYER, PAYEE],
-            ),
-        };
+        let start = self.start_of(work, currency, quantity)?;
         let starts = Arc::new(FlowWork::new(self.stream.clone(), start));
-        let window = self.stretch(starts, load, live, participants).await?;
-        if work == CashWork::Issue || work == CashWork::IssueAndPay {
+        let window = self
+            .stretch(starts, load, live, work.participants())
+            .await?;
+        if work.issues() {
             self.note_issued(currency, quantity, window.done.len(), &window.faults);
         }
         Ok(window)
+    }
+
+    fn start_of(
+        &self,
+        work: CashWork,
+        currency: &str,
+        quantity: u64,
+    ) -> Result<StartFlow, LabError> {
+        let payee = self.network.name(Who::Bank(PAYEE));
+        Ok(match work {
+            CashWork::Issue => cash::issue(currency, quantity)?,
+            CashWork::IssueAndPay => cash::issue_and_pay(currency, quantity, payee)?,
+            CashWork::Pay { states } => cash::pay(currency, None, quantity, payee, states)?,
+        })
     }
 
     fn note_issued(&mut self, currency: &str, quantity: u64, done: usize, faults: &Faults) {
@@ -202,24 +218,24 @@ impl CashLab {
         Ok(window)
     }
 
-    /// Issues and pays at a set rate, even if the payer does not keep up.
-    pub async fn issue_and_pay_at(
+    /// Runs work at a set rate, even if the payer does not keep up. The starts come from this number of clients in turn.
+    pub async fn run_at(
         &mut self,
-        rate: Arrivals,
+        work: CashWork,
         currency: &str,
         quantity: u64,
+        (rate, clients): (Arrivals, u32),
         live: Arc<Live>,
     ) -> Result<Arrived, LabError> {
-        let payee = self.network.name(Who::Bank(PAYEE)).to_owned();
-        let start = cash::issue_and_pay(currency, quantity, &payee)?;
-        let mut work = FlowWork::new(self.stream.clone(), start);
-        for _ in 1..ARRIVING_CLIENTS {
-            work = work.with_stream(self.network.client(Who::Bank(PAYER))?.stream());
+        let start = self.start_of(work, currency, quantity)?;
+        let mut starts = FlowWork::new(self.stream.clone(), start);
+        for _ in 1..clients {
+            starts = starts.with_stream(self.network.client(Who::Bank(PAYER))?.stream());
         }
-        let work = Arc::new(work);
+        let starts = Arc::new(starts);
         let done: Arc<Mutex<Vec<Vec<Hash>>>> = Arc::default();
         let note = Arc::clone(&done);
-        let arrived = arrivals(work, live, rate, self.units, move |transactions| {
+        let arrived = arrivals(starts, live, rate, self.units, move |transactions| {
             lock(&note).push(transactions);
         })
         .await;
@@ -227,9 +243,11 @@ impl CashLab {
         self.catch_up().await?;
         let done = std::mem::take(&mut *lock(&done));
         for transactions in &done {
-            self.acknowledge(transactions, &[PAYER, PAYEE]);
+            self.acknowledge(transactions, work.participants());
         }
-        self.note_issued(currency, quantity, done.len(), &arrived.faults);
+        if work.issues() {
+            self.note_issued(currency, quantity, done.len(), &arrived.faults);
+        }
         self.note_faults(&arrived.faults);
         Ok(arrived)
     }

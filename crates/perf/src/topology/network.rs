@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +20,7 @@ use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
 use super::ports::free_ports;
 use super::process::{NodeProcess, Program, tail};
-use crate::measure::{DiskUse, ProcessReading};
+use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
 
 /// A node prints this on standard output when it is ready.
 const READY: &str = "\"ready\":";
@@ -277,6 +278,15 @@ impl Network {
                 let pid = self.member(who).process.pid()?;
                 Some((who, ProcessReading::of(pid).ok()?))
             })
+            .collect()
+    }
+
+    /// Returns the processor time of the threads of all running members. Fails if the system does not report it.
+    pub fn thread_times(&self) -> io::Result<Vec<(Who, ThreadTimes)>> {
+        let running = self.everybody().into_iter();
+        let running = running.filter_map(|who| Some((who, self.member(who).process.pid()?)));
+        running
+            .map(|(who, pid)| Ok((who, ThreadTimes::of(pid)?)))
             .collect()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use perf::load::{Live, Load};
+use perf::load::{Arrivals, Live, Load};
 use perf::machine::{Machine, SignatureRates};
 use perf::measure::median;
 use perf::report::number;
@@ -13,6 +13,7 @@ use perf::scenario::{CashLab, CashWork};
 use perf::topology::{Network, NetworkOptions};
 
 use super::BenchArgs;
+use super::costs::{CostReading, Costs};
 use super::report::{Latency, LedgerReport, line};
 use crate::demo::progress::{LoadBar, Step};
 
@@ -28,6 +29,12 @@ const STATES: [u32; 5] = [1, 5, 20, 40, 160];
 const LATENCY_FLOWS: u64 = 500;
 /// Maximum time for the latency of each kind.
 const LATENCY_MAX: Duration = Duration::from_secs(15);
+/// The low rate at which the cost of a payment is measured, per second.
+const LOW_RATE_PER_S: f64 = 300.0;
+/// Time at the low rate before the measurement.
+const LOW_RATE_WARM_UP: Duration = Duration::from_secs(2);
+/// Time of the measurement at the low rate.
+const LOW_RATE_TIME: Duration = Duration::from_secs(8);
 /// Duration of each signature operation measured with many signers.
 const SIGNERS_SLICE: Duration = Duration::from_millis(500);
 
@@ -67,6 +74,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
             .await?;
         pays.insert(states, rate);
     }
+    let at_300 = bench.costs_at(LOW_RATE_PER_S).await?;
     bench.lab.fund("SEK", 1, COIN * COINS).await?;
     let one_coin = bench
         .rate(
@@ -97,6 +105,11 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
         repeated_pay_per_s: pay.per_s,
         repeated_pay_coins: COINS,
         repeated_pay_one_coin_per_s: one_coin.per_s,
+        serial_us_issue: issue.costs.serial_us,
+        serial_us_issue_pay: issue_pay.costs.serial_us,
+        cpu_us_issue: issue.costs.cpu_us,
+        cpu_us_issue_pay: issue_pay.costs.cpu_us,
+        cpu_us_pay_at_300: at_300.cpu_us,
         repeated_pay_states_per_s: pays
             .iter()
             .map(|(states, rate)| (*states, rate.per_s * f64::from(*states)))
@@ -116,6 +129,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
 struct Rate {
     per_s: f64,
     bytes_per_flow: f64,
+    costs: Costs,
 }
 
 struct Bench<'a> {
@@ -144,6 +158,7 @@ impl Bench<'_> {
             .run(work, currency, quantity, load, Arc::clone(&live))
             .await?;
         let before = self.lab.network.disk_use()?.live_bytes;
+        let costs = CostReading::of(&self.lab.network)?;
         let mut rates = Vec::new();
         let (mut flows, mut failed) = (0usize, 0u64);
         let mut first = None;
@@ -157,15 +172,17 @@ impl Bench<'_> {
             failed += window.failed();
             first = first.or_else(|| window.faults.into_iter().next());
         }
-        let after = self.lab.network.disk_use()?.live_bytes;
         bar.end().await;
         if flows == 0 {
             bail!("{name}: nothing was delivered; first error: {first:?}");
         }
+        let costs = costs.costs(&self.lab.network, flows as u64)?;
+        let after = self.lab.network.disk_use()?.live_bytes;
         let rate = Rate {
             per_s: median(&rates),
             // Clipped at 0: a merge may have freed more than the flows took.
             bytes_per_flow: after.saturating_sub(before) as f64 / flows as f64,
+            costs,
         };
         let shown: Vec<String> = rates.iter().map(|rate| number(*rate)).collect();
         eprintln!(
@@ -175,7 +192,35 @@ impl Bench<'_> {
             number(rate.bytes_per_flow),
             first.map_or_else(String::new, |(code, _)| format!(", such as {code}")),
         );
+        eprintln!("  {:<26} {}", "", rate.costs.text());
         Ok(rate)
+    }
+
+    /// Measures the processor time of a payment at a low rate, where little is shared between flows.
+    async fn costs_at(&mut self, per_s: f64) -> Result<Costs> {
+        let rate = |duration| Arrivals {
+            per_s,
+            duration,
+            outstanding_max: self.arguments.outstanding as usize,
+        };
+        let [first, rest] = [LOW_RATE_WARM_UP, LOW_RATE_TIME].map(rate);
+        let live = Arc::new(Live::default());
+        let name = format!("Payments at {per_s} /s");
+        let bar = LoadBar::begin(&name, LOW_RATE_WARM_UP + LOW_RATE_TIME, Arc::clone(&live));
+        let work = CashWork::Pay { states: 1 };
+        let lab = &mut self.lab;
+        lab.run_at(work, "CHF", PAYMENT, (first, 1), Arc::clone(&live))
+            .await?;
+        let before = CostReading::of(&lab.network)?;
+        let arrived = lab.run_at(work, "CHF", PAYMENT, (rest, 1), live).await?;
+        bar.end().await;
+        let paid = arrived.latencies.count();
+        if paid == 0 {
+            bail!("{name}: nothing was delivered: {:?}", arrived.faults);
+        }
+        let costs = before.costs(&self.lab.network, paid)?;
+        eprintln!("  {name:<26} {}", costs.text());
+        Ok(costs)
     }
 
     /// Measures latencies with one flow at a time.

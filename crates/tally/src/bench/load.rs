@@ -21,6 +21,8 @@ const ASKED: Who = Who::Bank(0);
 /// Maximum number of outstanding units of an overload at the generator. It is far above a node's limits, so that the node refuses
 /// first.
 const OFFERED_OUTSTANDING_MAX: usize = 50_000;
+/// Clients that the offered flows come from in turn.
+const ARRIVING_CLIENTS: u32 = 16;
 /// Interval of the memory readings.
 const MEMORY_EVERY: Duration = Duration::from_millis(500);
 
@@ -229,7 +231,9 @@ impl Bench<'_> {
         let pid = self.lab.network.pid(ASKED);
         let pid = pid.context("the node under load does not run")?;
         let watched = tokio::spawn(watch_memory(pid, duration / 4));
-        let arrived = self.lab.issue_and_pay_at(rate, "EUR", 100, live).await?;
+        let starts = (rate, ARRIVING_CLIENTS);
+        let work = CashWork::IssueAndPay;
+        let arrived = self.lab.run_at(work, "EUR", 100, starts, live).await?;
         bar.end().await;
         let mut rss_mb = vec![before];
         rss_mb.extend(watched.await?);

@@ -26,6 +26,17 @@ pub struct LedgerReport {
     pub storage_bytes_per_issue: f64,
     /// Bytes on disk of all nodes per payment.
     pub storage_bytes_per_pay: f64,
+    /// Processor time of the busiest deciding thread per issue, in microseconds. A node decides one flow after another, so it
+    /// cannot issue more often than once in this time, on any number of cores.
+    pub serial_us_issue: f64,
+    /// The same per issue with its payment.
+    pub serial_us_issue_pay: f64,
+    /// Processor time of all nodes and the notary per issue, in microseconds.
+    pub cpu_us_issue: f64,
+    /// The same per issue with its payment.
+    pub cpu_us_issue_pay: f64,
+    /// Processor time of all nodes and the notary per payment, in microseconds, while 300 a second arrive.
+    pub cpu_us_pay_at_300: f64,
     /// Peak resident memory of the largest process, in megabytes (10^6).
     pub rss_mb_max: f64,
     /// Time from start to ready with the run's data, for the slowest process.
