@@ -69,7 +69,9 @@ impl Unanswered {
                 self.rows.remove(peer);
             }
         }
-        let Some(peers) = self.peers.get_mut(id) else {
+        let peers = self.peers.get_mut(id);
+        let Some(peers) = peers.filter(|peers| peers.contains(peer)) else {
+            // Clipped at 0: a row that was added twice is tracked once.
             self.untracked = self.untracked.saturating_sub(1);
             return false;
         };
@@ -148,5 +150,22 @@ mod tests {
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::NotDelivered);
         assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX)));
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::Delivered);
+    }
+
+    #[test]
+    fn an_answer_for_a_row_that_is_not_tracked_counts_as_its_own() {
+        let mut owed = Unanswered::new(Refusals::default());
+        let [a, b] = [1, 2].map(|byte| PartyId::from_array([byte; 32]));
+        let id = |n: usize| TxId::from_array(*Hash::plain(&n.to_be_bytes()).as_bytes());
+        (0..OWED_TRACKED_MAX).for_each(|n| owed.add(a, id(n)));
+        let x = id(OWED_TRACKED_MAX);
+        owed.add(a, x);
+        // There is room for the second row of the transaction.
+        assert!(owed.answered(&a, &id(0)));
+        owed.add(b, x);
+        assert!(!owed.answered(&a, &x));
+        assert_eq!(owed.standing(&x), Standing::Unanswered);
+        assert!(owed.answered(&b, &x));
+        assert_eq!(owed.standing(&x), Standing::Delivered);
     }
 }
