@@ -428,7 +428,7 @@ impl Notary {
             return Some(NotaryError::conflict(conflicts));
         }
         if subject.time_window().is_some() {
-            debug_assert!(arrived.can_judge, "its window was judged");
+            assert!(arrived.can_judge, "its window was judged");
             self.judged = self.judged.max(Some(arrived.at));
         }
         self.overlay.accept(id, subject.inputs(), subject.weight());
@@ -478,7 +478,7 @@ fn judge_window(window: &TimeWindow, arrived: Arrival, now: Monotonic) -> Result
     if window.contains(arrived.at) && !is_overdue {
         return Ok(());
     }
-    let waited_ms = now.since_ms(arrived.since).unwrap_or(0);
+    let waited_ms = now.passed_ms(arrived.since);
     Err(NotaryError::TimeWindowInvalid {
         // Beyond the end of time no window is open anyway.
         now: arrived.at.plus_ms(waited_ms).unwrap_or(Timestamp::MAX),

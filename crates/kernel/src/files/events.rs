@@ -244,7 +244,7 @@ impl Files {
 
     /// Deletes a file that no transaction lists: first its row, then its bytes.
     fn drop_file(&mut self, hash: Hash, context: &mut Context) {
-        debug_assert!(
+        assert!(
             !self.proposals.holds(&hash),
             "file {hash} is deleted, and a live flow has proposed it"
         );

@@ -236,7 +236,7 @@ impl Flows {
             }
             return;
         }
-        debug_assert!(
+        assert!(
             self.clients.live(&flow).is_none(),
             "flow {flow} starts, and is live already"
         );

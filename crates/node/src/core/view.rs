@@ -235,7 +235,7 @@ impl<R: Reads> ViewThread<R> {
 
     /// Puts states into quarantine. No rows of changes wait at that time.
     fn quarantine(&mut self, states: &[StateRef]) -> Result<(), ViewFailure> {
-        debug_assert!(self.rows.is_empty(), "changes fed before are applied");
+        assert!(self.rows.is_empty(), "changes fed before are applied");
         quarantine::show(&mut self.view, &self.filler.reads, states)?;
         Ok(())
     }

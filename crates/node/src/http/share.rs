@@ -147,7 +147,7 @@ impl Share {
 
     fn remove(&self, resource: Resource, count: usize) {
         let before = self.used[resource as usize].fetch_sub(count, Ordering::AcqRel);
-        debug_assert!(
+        assert!(
             before >= count,
             "{resource:?}: {count} of {before} given back"
         );

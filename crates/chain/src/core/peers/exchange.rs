@@ -214,7 +214,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Adds penalty points to a peer.
     pub(in crate::core) fn penalise(&mut self, peer: PeerId, points: u32, reason: &'static str) {
-        debug_assert!(
+        assert!(
             crate::ERRORS.iter().any(|info| info.code == reason),
             "{reason}"
         );
