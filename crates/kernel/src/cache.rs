@@ -51,7 +51,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
             (&mut self.old, &mut self.old_bytes),
         ] {
             if let Some((_, weight)) = entries.remove(key) {
-                *bytes = bytes.saturating_sub(weight);
+                *bytes -= weight;
             }
         }
     }
@@ -63,17 +63,17 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
             self.evicted += 1;
             return;
         }
-        if self.young_bytes.saturating_add(weight_bytes) > self.half_budget_bytes {
+        if self.young_bytes + weight_bytes > self.half_budget_bytes {
             self.drop_old();
             self.old = std::mem::take(&mut self.young);
             self.old_bytes = std::mem::take(&mut self.young_bytes);
         }
         // Only one that is heavier than half the budget leaves no room for the others.
-        if self.bytes().saturating_add(weight_bytes) > self.budget_bytes() {
+        if self.bytes() + weight_bytes > self.budget_bytes() {
             self.drop_old();
         }
         self.young.insert(key, (value, weight_bytes));
-        self.young_bytes = self.young_bytes.saturating_add(weight_bytes);
+        self.young_bytes += weight_bytes;
     }
 
     fn drop_old(&mut self) {
@@ -90,7 +90,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         }
         if let Some((value, weight)) = self.old.remove(key) {
             self.hits += 1;
-            self.old_bytes = self.old_bytes.saturating_sub(weight);
+            self.old_bytes -= weight;
             self.insert(key.clone(), value.clone(), weight);
             return Some(value);
         }
@@ -129,6 +129,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
 
     /// Returns the maximum sum of the weights, in bytes.
     pub fn budget_bytes(&self) -> usize {
+        // Clipped at a budget that no memory can exceed.
         self.half_budget_bytes.saturating_mul(2)
     }
 

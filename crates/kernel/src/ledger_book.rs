@@ -55,10 +55,10 @@ impl Writer for Book {
 impl Book {
     /// Opens the book at the end of the stored ledger.
     pub fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
-        let last = reads
-            .last(Table::Ledger)?
-            .and_then(|(key, _)| seq_of(&key))
-            .unwrap_or(0);
+        let last = match reads.last(Table::Ledger)? {
+            None => 0,
+            Some((key, _)) => seq_of(&key).ok_or_else(|| damaged("a position in the ledger"))?,
+        };
         Ok(Self {
             next_seq: last + 1,
             cache: RefCell::new(GenerationCache::new(cache_bytes)),
@@ -242,7 +242,9 @@ pub(crate) fn load(
 
 /// Decodes a row of the ledger: the time of recording, and the transaction.
 pub fn decode_row(row: &[u8]) -> Result<(Timestamp, SignedTransaction), DecodeError> {
-    let (at, bytes) = row.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+    let Some((at, bytes)) = row.split_first_chunk::<8>() else {
+        return Err(DecodeError::Truncated { offset: 0 });
+    };
     let transaction = SignedTransaction::from_bytes(bytes)?;
     Ok((Timestamp::from_ms(u64::from_be_bytes(*at)), transaction))
 }
@@ -267,6 +269,7 @@ pub fn ledger_page(
     after: u64,
     limit: usize,
 ) -> Result<LedgerRows, StoreFailure> {
+    // Nothing comes after the last position. The reader of that page gets the last row again, if there ever is one.
     let from = seq_key(after.saturating_add(1)).to_vec();
     let page = row_page(reads, Table::Ledger, from, None, limit, LEDGER_PAGE_BYTES)?;
     let rows = page.rows.into_iter();

@@ -29,6 +29,7 @@ impl MessageLimits {
     pub(crate) fn of(parameters: &NetworkParameters) -> Self {
         let message = parameters.max_message_bytes;
         let content = message - message / ENVELOPE_SHARE;
+        // Clipped where no address space has more bytes.
         let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
             content: bytes(content),

@@ -49,7 +49,7 @@ fn describe_missing(missing: &[MissingVersion]) -> String {
     let each = missing.iter().map(|m| {
         let kind = if m.responder { "the responder to " } else { "" };
         let flows: Vec<String> = m.flows.iter().take(5).map(FlowId::to_string).collect();
-        let more = m.flows.len().saturating_sub(flows.len());
+        let more = m.flows.len() - flows.len();
         let more = if more > 0 {
             format!(" and {more} more")
         } else {

@@ -84,6 +84,7 @@ pub fn journal_key(flow: &FlowId, step: u32) -> Vec<u8> {
 /// the ids of what the flow recorded in that round, 32 each
 /// the engine's row`. The ids are for the outcome of a flow that is restored after a restart.
 pub fn journal_row(recorded: &[TxId], row: &[u8]) -> Vec<u8> {
+    // Clipped: the ids are for an outcome, which lists far fewer.
     let count = u16::try_from(recorded.len()).unwrap_or(u16::MAX);
     let mut bytes = Vec::with_capacity(2 + recorded.len() * 32 + row.len());
     bytes.extend_from_slice(&count.to_be_bytes());

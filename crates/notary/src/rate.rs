@@ -44,8 +44,7 @@ impl Rate {
         if self.states == 0 {
             return None;
         }
-        // `since` can only lie in the future if the clock was not passed in yet; the shortest span is then the answer.
-        let span_ms = u128::from(now.since_ms(self.since).unwrap_or(0).max(1));
+        let span_ms = u128::from(now.passed_ms(self.since).max(1));
         let eta = 2 * (queued as u128) * span_ms / u128::from(self.states);
         Some(
             // Clipped at the longest wait that is announced.

@@ -35,6 +35,12 @@ impl Monotonic {
         self.0.checked_add(ms).map(Self)
     }
 
+    /// Returns the time `ms` milliseconds later. A sum beyond the last reading is clipped to it: neither of the two ever comes.
+    #[must_use]
+    pub fn after_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
     /// Returns the time `ms` milliseconds earlier, or `None` if it is before the start.
     #[must_use]
     pub fn minus_ms(self, ms: u64) -> Option<Self> {
@@ -45,6 +51,13 @@ impl Monotonic {
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> Option<u64> {
         self.0.checked_sub(earlier.0)
+    }
+
+    /// Returns the milliseconds that have passed since a reading. A later reading than this one, as another thread may have taken it,
+    /// has no past: 0.
+    #[must_use]
+    pub fn passed_ms(self, since: Self) -> u64 {
+        self.0.saturating_sub(since.0)
     }
 }
 
@@ -74,8 +87,7 @@ impl Moment {
         }
         // A time in the past leaves nothing to wait for.
         let left_ms = wall.since_ms(self.wall).unwrap_or(0);
-        // A sum beyond the last reading never comes either.
-        self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
+        self.monotonic.after_ms(left_ms)
     }
 
     /// Returns the time of day minus the monotonic reading, in milliseconds. It is constant while the wall clock runs evenly.
@@ -99,6 +111,15 @@ mod tests {
         assert_eq!(now.when(Timestamp::from_ms(5_250)), Monotonic::from_ms(350));
         assert_eq!(now.when(Timestamp::from_ms(4_999)), now.monotonic);
         assert_eq!(now.when(Timestamp::MAX), Monotonic::MAX);
+    }
+
+    #[test]
+    fn readings_are_clipped_where_the_clock_ends() {
+        let at = Monotonic::from_ms(5);
+        assert_eq!(at.after_ms(2), Monotonic::from_ms(7));
+        assert_eq!(at.after_ms(u64::MAX), Monotonic::MAX);
+        assert_eq!(at.passed_ms(Monotonic::from_ms(2)), 3);
+        assert_eq!(at.passed_ms(Monotonic::from_ms(6)), 0);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Delays before a repetition: 1.8 times longer each time, with a jitter that is the same in a replay.
 
 use ledger::PartyId;
-use primitives::Monotonic;
 
 use crate::digest::Digest;
 
@@ -39,11 +38,6 @@ impl BackOff {
 /// Returns the jitter key of a peer.
 pub(super) fn spread(peer: &PartyId) -> u64 {
     Digest::new(0).bytes(peer.as_bytes()).value()
-}
-
-/// Adds milliseconds to a time, clipped at the maximum.
-pub(super) fn later(now: Monotonic, ms: u64) -> Monotonic {
-    now.plus_ms(ms).unwrap_or(Monotonic::MAX)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use ledger::{PartyId, Rejection, TxId};
 use primitives::Monotonic;
 
 use super::BackOff;
-use super::back_off::{later, spread};
+use super::back_off::spread;
 use super::delivery_action::DeliveryAction;
 use super::stream::{Stream, WindowLimits};
 use super::waiters::Waiters;
@@ -322,7 +322,7 @@ impl Deliveries {
             out.push(DeliveryAction::Refill { peer, after, limit });
         }
         if stream.deadline.is_none() && stream.in_flight() > 0 {
-            let at = later(now, resend.delay_ms(stream.attempts, spread(&peer)));
+            let at = now.after_ms(resend.delay_ms(stream.attempts, spread(&peer)));
             stream.deadline = Some(at);
             self.deadlines.insert((at, peer));
         }

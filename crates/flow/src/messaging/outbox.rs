@@ -16,7 +16,7 @@ use ledger::PartyId;
 use primitives::Monotonic;
 
 use super::BackOff;
-use super::back_off::{later, spread};
+use super::back_off::spread;
 use super::stream::{Stream, WindowLimits};
 
 /// Limits of the outbox.
@@ -289,7 +289,7 @@ impl Outbox {
             out.push(OutboxAction::Refill { peer, after, limit });
         }
         if stream.deadline.is_none() && stream.in_flight() > 0 {
-            let at = later(now, resend.delay_ms(stream.attempts, spread(&peer)));
+            let at = now.after_ms(resend.delay_ms(stream.attempts, spread(&peer)));
             stream.deadline = Some(at);
             self.deadlines.insert((at, peer));
         }

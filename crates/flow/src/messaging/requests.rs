@@ -14,7 +14,6 @@ use ledger::PartyId;
 use primitives::Monotonic;
 
 use super::BackOff;
-use super::back_off::later;
 use crate::digest::Digest;
 use crate::{FlowId, Service};
 
@@ -184,7 +183,7 @@ impl Requests {
         request.waits = request.waits.saturating_add(1);
         request.is_told_to_wait = true;
         // Never before the time that the server names.
-        let at = later(now, delay.max(eta_ms.min(max_ms)));
+        let at = now.after_ms(delay.max(eta_ms.min(max_ms)));
         if let Some(old) = request.deadline.replace(at) {
             self.deadlines.remove(&(old, *id));
         }
@@ -283,7 +282,7 @@ impl Requests {
             return;
         };
         request.in_flight = true;
-        let at = later(now, back_off.delay_ms(request.attempts, jitter(&id)).max(1));
+        let at = now.after_ms(back_off.delay_ms(request.attempts, jitter(&id)).max(1));
         request.deadline = Some(at);
         self.deadlines.insert((at, id));
         let (peer, service, body) = (request.peer, request.service, request.body.clone());

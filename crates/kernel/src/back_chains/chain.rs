@@ -184,13 +184,14 @@ impl Resolution {
             if self.missing.len() > FETCH_WANTED_MAX {
                 return Ok(Err(ResolutionError::TooWide));
             }
-            self.fetched_bytes = self.fetched_bytes.saturating_add(bytes.len() as u64);
+            self.fetched_bytes += bytes.len() as u64;
             if self.fetched_bytes > self.bytes_max {
                 return Ok(Err(ResolutionError::TooLong));
             }
             self.staged_bytes += bytes.len();
             self.staged.insert(position, (id, bytes));
         }
+        // Clipped far above every limit of an answer.
         let more = self.transactions_max.saturating_mul(2);
         self.transactions_max = more.min(self.answer_max);
         Ok(Ok(found))

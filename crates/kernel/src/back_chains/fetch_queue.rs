@@ -34,7 +34,7 @@ impl FetchQueue {
     /// Queues a request. Returns false if there is no room for it.
     pub fn push(&mut self, peer: PartyId, id: RequestId, request: FetchRequest) -> bool {
         let ids = request.wanted.len();
-        let full = self.ids > 0 && self.ids.saturating_add(ids) > FETCH_IDS_MAX;
+        let full = self.ids > 0 && self.ids + ids > FETCH_IDS_MAX;
         let queue = self.peers.entry(peer).or_default();
         if full || queue.len() >= FETCHES_PER_PEER_MAX {
             if queue.is_empty() {

@@ -137,13 +137,8 @@ impl Resolutions {
     /// Lets an item wait for a part of a chain.
     pub fn join(&mut self, number: u64, item: ItemId) {
         let running = self.running.get_mut(&number);
-        debug_assert!(
-            running.is_some(),
-            "an item waits for a chain that has ended"
-        );
-        if let Some(running) = running {
-            running.waiting.insert(item);
-        }
+        let running = running.expect("an item waits for a chain that is fetched");
+        running.waiting.insert(item);
     }
 
     /// Notes that an item does not need a resolution any more.
@@ -290,6 +285,7 @@ impl Resolutions {
         let later = later.map(|(peer, _)| *peer);
         let mut later = later.filter(|peer| self.has_place(peer));
         let first = later.next()?;
+        // A peer that has no running item goes before one that has.
         let peer = std::iter::once(first)
             .chain(later)
             .find(|peer| self.count_of(peer) == 0)
@@ -352,8 +348,5 @@ fn stalls_at(running: &Running) -> Monotonic {
     if running.resolution.missing().is_empty() {
         return Monotonic::MAX;
     }
-    running
-        .progress_at
-        .plus_ms(RESOLUTION_STALL_MS)
-        .unwrap_or(Monotonic::MAX)
+    running.progress_at.after_ms(RESOLUTION_STALL_MS)
 }

@@ -66,6 +66,7 @@ impl ClockWatch {
             }
             Some(Agreement::Differs { began_doubt: true }) => {
                 self.note_doubt(context);
+                // The peers differ from this clock, so there is a difference.
                 let text = format!(
                     "the clock shows {}, and most peers' clocks differ by {} ms; it is in doubt until they or the operator confirm it",
                     context.now.wall,

@@ -226,7 +226,7 @@ impl ClockWatch {
         self.askings += 1;
         let number = self.askings;
         let peers = self.chosen(number);
-        self.ask_at = now.plus_ms(ASK_EVERY_MS).unwrap_or(Monotonic::MAX);
+        self.ask_at = now.after_ms(ASK_EVERY_MS);
         self.asking = Some(Open {
             number,
             at: now,
@@ -251,7 +251,7 @@ impl ClockWatch {
         if asking.number != number || !asking.waits_for.remove(&peer) {
             return;
         }
-        let took_ms = now.monotonic.since_ms(asking.at).unwrap_or(0);
+        let took_ms = now.monotonic.passed_ms(asking.at);
         if let Some(wall) = wall.filter(|_| took_ms <= ANSWER_MS) {
             // It spoke somewhere between the question and the answer.
             let then = i128::from(wall.as_ms()) + i128::from(took_ms / 2);
@@ -263,7 +263,7 @@ impl ClockWatch {
     /// Ends a round of questions if all peers have answered or its time is over.
     pub(super) fn judge(&mut self, now: Monotonic) -> Option<Agreement> {
         let over = self.asking.as_ref().is_some_and(|asking| {
-            let waited_ms = now.since_ms(asking.at).unwrap_or(0);
+            let waited_ms = now.passed_ms(asking.at);
             asking.waits_for.is_empty() || waited_ms >= ANSWER_MS
         });
         let asking = if over {
@@ -276,6 +276,7 @@ impl ClockWatch {
         ahead_ms.sort_unstable();
         let answers = ahead_ms.len();
         let (Some(low), Some(high)) = (
+            // Clipped at 0: without answers there is no middle either way.
             ahead_ms.get(answers.saturating_sub(1) / 2).copied(),
             ahead_ms.get(answers / 2).copied(),
         ) else {

@@ -142,7 +142,7 @@ impl FileWaits {
         for item in fetch.waiting {
             if let Some(waiter) = self.items.get_mut(&item) {
                 waiter.missing.remove(hash);
-                waiter.here_bytes = waiter.here_bytes.saturating_add(size);
+                waiter.here_bytes += size;
                 if waiter.missing.is_empty() {
                     self.items.remove(&item);
                     ready.push(item);
@@ -170,6 +170,7 @@ impl FileWaits {
         };
         let others = waiter.missing.iter().filter(|hash| Some(*hash) != without);
         let offered = others.filter_map(|hash| self.fetches.get(hash)?.offered);
+        // A peer announces what it likes. A sum beyond 64 bits is over every limit.
         offered.fold(waiter.here_bytes, u64::saturating_add)
     }
 
@@ -181,7 +182,7 @@ impl FileWaits {
         }
         fetch.from = None;
         fetch.offered = None;
-        fetch.tries = fetch.tries.saturating_add(1);
+        fetch.tries += 1;
         self.touched.insert(*hash);
         Some(fetch.tries)
     }
@@ -191,8 +192,9 @@ impl FileWaits {
         let Some(fetch) = self.fetches.get_mut(hash) else {
             return;
         };
+        // A file that was not asked for yet waits as long as after the first try.
         let delay = AGAIN.delay_ms(fetch.tries.saturating_sub(1), key(hash));
-        let at = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
+        let at = now.after_ms(delay);
         if let Some(before) = fetch.again.replace(at) {
             self.times.remove(&(before, *hash));
         }
@@ -242,9 +244,10 @@ impl FileWaits {
     /// back-off.
     pub(crate) fn fault(&mut self, peer: PartyId, hash: Hash, weight: u32, now: Monotonic) {
         let (tries, _) = self.faults.get(&(peer, hash)).unwrap_or((0, now));
-        let tries = tries.saturating_add(weight);
+        let tries = tries + weight;
+        // A fault without weight delays like the first one.
         let delay = FAULT.delay_ms(tries.saturating_sub(1), key(&hash));
-        let until = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
+        let until = now.after_ms(delay);
         self.faults
             .insert((peer, hash), (tries, until), FAULT_BYTES);
     }

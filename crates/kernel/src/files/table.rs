@@ -146,7 +146,7 @@ impl FileBook {
             .put(Table::FileRefs, reference_key(&hash, &id), Vec::new());
         match self.get(&hash, reads)? {
             Some(mut row) => {
-                row.refs = row.refs.saturating_add(1);
+                row.refs += 1;
                 self.set(hash, Some(row), number);
             }
             None => self.undurable_refs.push_back((number, hash, id)),

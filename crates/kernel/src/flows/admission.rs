@@ -74,7 +74,7 @@ impl Pace {
 
     pub(crate) fn ended(&mut self, now: Monotonic) {
         self.ended += 1;
-        let ms = now.since_ms(self.since).unwrap_or(0);
+        let ms = now.passed_ms(self.since);
         if ms >= PACE_MS {
             self.last = Some((self.ended, ms));
             self.begin(now);
@@ -84,6 +84,7 @@ impl Pace {
     /// Returns the estimated time until `count` flows have ended, in milliseconds.
     pub(crate) fn wait_ms(&self, count: usize) -> u64 {
         match self.last {
+            // A product beyond 64 bits is longer than any wait that is announced, and clipped like those.
             Some((ended, ms)) => (count as u64).saturating_mul(ms) / ended,
             None => RETRY_UNKNOWN_MS,
         }
@@ -92,6 +93,7 @@ impl Pace {
     /// Returns the number of flows that end within a time, or `None` if no rate is known.
     fn within(&self, wait_ms: u64) -> Option<usize> {
         let (ended, ms) = self.last?;
+        // A product beyond 64 bits is more flows than any queue has.
         usize::try_from(wait_ms.saturating_mul(ended) / ms).ok()
     }
 }
@@ -119,6 +121,7 @@ impl Admission {
     }
 
     fn expected(&self, name: &str, args: usize) -> usize {
+        // Nothing is known of a flow before the first one has ended.
         let known = self.expected.get(name).copied().unwrap_or(0);
         known.max(weight_of(args))
     }
@@ -140,7 +143,7 @@ impl Admission {
 
     /// Returns whether a flow may run now. A single flow always may.
     pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
-        let bytes = self.bytes.saturating_add(self.expected(name, args));
+        let bytes = self.bytes + self.expected(name, args);
         !self.is_held_up()
             && self.running < options.live_flows_max
             && (self.running == 0 || bytes <= options.live_bytes_max)
@@ -156,7 +159,7 @@ impl Admission {
             seen: weight_of(args),
         };
         self.running += 1;
-        self.bytes = self.bytes.saturating_add(weight.held);
+        self.bytes += weight.held;
         weight
     }
 
@@ -164,15 +167,15 @@ impl Admission {
     pub(crate) fn weigh(&mut self, weight: &mut Weight, bytes: usize) {
         weight.seen = weight.seen.max(weight_of(bytes));
         if weight.seen > weight.held {
-            self.bytes = self.bytes.saturating_add(weight.seen - weight.held);
+            self.bytes += weight.seen - weight.held;
             weight.held = weight.seen;
         }
     }
 
     /// Frees the place of a flow.
     pub(crate) fn free(&mut self, weight: Weight, now: Monotonic) {
-        self.running = self.running.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(weight.held);
+        self.running -= 1;
+        self.bytes -= weight.held;
         self.pace.ended(now);
     }
 
@@ -200,6 +203,7 @@ impl Admission {
 
     /// Returns the room for further starts while `queued` starts wait.
     pub(crate) fn capacity(&self, queued: usize, options: &KernelOptions) -> StartCapacity {
+        // Clipped at 0: the limits follow the pace, and one flow always runs, so there can be more than they allow.
         let waiting = self.waiting_max(options).saturating_sub(queued);
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
         let least = usize::from(self.running == 0);
@@ -210,6 +214,7 @@ impl Admission {
         };
         StartCapacity {
             places: match queued {
+                // Clipped if there is no limit.
                 0 => waiting.saturating_add(running),
                 _ => waiting,
             },
@@ -225,7 +230,7 @@ impl Admission {
 
 /// Returns the weight of a flow that handles an item of this length.
 fn weight_of(bytes: usize) -> usize {
-    FLOW_BYTES.saturating_add(bytes.saturating_mul(WEIGHT_PER_BYTE))
+    FLOW_BYTES + bytes * WEIGHT_PER_BYTE
 }
 
 #[cfg(test)]

@@ -296,7 +296,7 @@ impl Clients {
             let Some(waiting) = self.undelivered.get_mut(&flow) else {
                 continue;
             };
-            waiting.owed = waiting.owed.saturating_sub(1);
+            waiting.owed -= 1;
             if waiting.owed == 0
                 && let Some(done) = self.undelivered.remove(&flow)
             {

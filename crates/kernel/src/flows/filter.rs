@@ -44,6 +44,7 @@ impl FlowFilter {
     /// Returns whether a flow matches the filter.
     pub fn meets(&self, status: &FlowStatus, now: Timestamp) -> bool {
         let start = status.start.as_ref();
+        // A start in the future, by a clock that was wrong, has no age.
         let age = |since: Timestamp, ms: u64| now.since_ms(since).unwrap_or(0) >= ms;
         self.flow.is_none_or(|flow| flow == status.flow)
             && self

@@ -80,7 +80,7 @@ impl StartGate {
         hold: bool,
         now: Monotonic,
     ) -> Self {
-        let after = |ms| now.plus_ms(ms).unwrap_or(now);
+        let after = |ms| now.after_ms(ms);
         let open = witnesses.is_empty() || wait_ms == 0;
         Self {
             hold,
@@ -125,7 +125,7 @@ impl StartGate {
         self.met.insert(peer);
         if shows_mark && self.heard_until.is_none() {
             // A time past the end of time is clipped to now: nobody else is heard.
-            self.heard_until = Some(now.plus_ms(WITNESSES_MEET_MS).unwrap_or(now));
+            self.heard_until = Some(now.after_ms(WITNESSES_MEET_MS));
         }
         self.witnessed |= self.heard_until.is_some() && self.others.is_subset(&self.met);
         for flow in self.of_peer.remove(&peer).unwrap_or_default() {
@@ -234,7 +234,7 @@ impl StartGate {
             return None;
         }
         let met = self.witnesses.intersection(&self.met).count();
-        let enough = met.saturating_mul(2) >= self.witnesses.len();
+        let enough = met * 2 >= self.witnesses.len();
         (!enough).then_some(self.notary_until)
     }
 }

@@ -88,10 +88,7 @@ impl Waits {
         now: Moment,
     ) -> bool {
         let latest = match clocks {
-            // Past the end of time is never.
-            SleepClocks::Elapsed { most_ms } => {
-                Some(now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX))
-            }
+            SleepClocks::Elapsed { most_ms } => Some(now.monotonic.after_ms(most_ms)),
             SleepClocks::Both => None,
         };
         self.wait(effect, Deadline { until, latest }, trusts_wall, now)
@@ -113,6 +110,7 @@ impl Waits {
         let (at, judged) = match deadline.latest {
             latest if ends_by_wall && !trusts_wall => {
                 self.put_off.insert(effect);
+                // Without a latest time it waits until the clock is trusted.
                 (latest.unwrap_or(Monotonic::MAX), Some(deadline))
             }
             Some(_) => (end, None),

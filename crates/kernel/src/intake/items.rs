@@ -113,13 +113,14 @@ impl Intake {
     /// Returns whether there is room for `bytes` more from a peer.
     pub(crate) fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
         let load = self.loads.get(peer).copied().unwrap_or_default();
+        // Clipped at 0: this node's own transactions are taken in any case.
         let items_left = ITEMS_MAX.saturating_sub(self.items.len());
         let bytes_left = ITEMS_BYTES_MAX.saturating_sub(self.bytes);
         let bytes_max = match load.items {
             0 => bytes_left,
             _ => PEER_BYTES_MAX.min(bytes_left),
         };
-        load.items < PEER_ITEMS_MAX.min(items_left) && load.bytes.saturating_add(bytes) <= bytes_max
+        load.items < PEER_ITEMS_MAX.min(items_left) && load.bytes + bytes <= bytes_max
     }
 
     /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.

@@ -299,6 +299,7 @@ fn within_rate(
     }
     let mut messages = group.messages.iter();
     let beyond = messages.position(|it| !budgets.takes_check(payer, work_of([it]), per_ms, now));
+    // None is beyond the rate.
     beyond.unwrap_or(group.messages.len())
 }
 

@@ -80,7 +80,7 @@ impl Equivocations {
     /// Keeps a proof. Returns false if there is no room for it.
     pub(crate) fn add(&mut self, refused: TxId, row: &EquivocationRow, batch: &mut Batch) -> bool {
         let bytes = row.to_bytes();
-        let total = self.bytes.saturating_add(bytes.len());
+        let total = self.bytes + bytes.len();
         if self.known.len() >= EQUIVOCATIONS_MAX || total > EQUIVOCATION_BYTES_MAX {
             return false;
         }

@@ -83,10 +83,7 @@ impl Lives {
             accepted,
             unsaved: false,
         };
-        let next = lives
-            .lives
-            .last()
-            .map_or(1, |life| life.ordinal.saturating_add(1));
+        let next = lives.lives.last().map_or(1, |life| life.ordinal + 1);
         lives.begin(next, number);
         Ok(lives)
     }
@@ -135,7 +132,7 @@ impl Lives {
 
     /// Adds `more` to the transactions that this notary has accepted. Returns the new total.
     pub(crate) fn accept(&mut self, more: u64) -> u64 {
-        self.accepted = self.accepted.saturating_add(more);
+        self.accepted += more;
         self.accepted
     }
 
@@ -171,6 +168,7 @@ impl Lives {
     /// Begins a new life after an operator has settled a rollback. Its ordinal is above all lives that may be lost.
     pub(crate) fn settle(&mut self, highest: u64, number: u64, batch: &mut Batch) {
         let highest = highest.max(self.ordinal());
+        // Clipped at the last ordinal: `highest` is what another node says. No node begins as many lives.
         let next = highest.saturating_add(LIVES_SKIPPED);
         self.baseline = next;
         batch

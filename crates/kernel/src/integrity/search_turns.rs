@@ -48,8 +48,7 @@ impl SearchTurns {
             return false;
         }
         let pauses = self.peers.len() as u64;
-        // Without a later time there is no pause.
-        let after = |pauses: u64| now.plus_ms(RECOVERY_PAUSE_MS * pauses).unwrap_or(now);
+        let after = |pauses: u64| now.after_ms(RECOVERY_PAUSE_MS * pauses);
         self.next = after(1);
         if let Some(turn) = self.peers.get_mut(&peer) {
             turn.next = after(pauses);

@@ -85,7 +85,9 @@ impl Integrity {
         let accepted = reads.get(Table::Meta, META_NOTARY_ACCEPTED)?;
         let accepted = accepted.map_or(Some(0), |row| seq_of(&row));
         let accepted = accepted.ok_or_else(|| damaged("the number of accepted transactions"))?;
-        let number = last_seq.saturating_add(accepted);
+        let number = last_seq
+            .checked_add(accepted)
+            .ok_or_else(|| damaged("the number of accepted transactions"))?;
         let lives = Lives::open(reads, entropy, accepted, number)?;
         let rollback = match reads.get(Table::Meta, META_ROLLBACK)? {
             None => None,

@@ -62,7 +62,9 @@ impl Kernel {
             .marked_by()
             .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
             .collect();
+        // Clipped at 0: the network map of a new network may be empty.
         let others = identity.network.nodes().map(|(peer, _)| *peer);
+        // Clipped at 0: the network map of a new network may be empty.
         let others = others.filter(|peer| *peer != my_id).collect();
         let gate = StartGate::new(
             witnesses,
@@ -78,6 +80,7 @@ impl Kernel {
             options.entropy.clone(),
             options.flow,
         );
+        // Clipped at 0: the network map of a new network may be empty.
         let others = identity.network.nodes().count().saturating_sub(1);
         let clock = ClockWatch::new(now, others, options.entropy.clone(), clock_in_doubt);
         let selection = CoinSelection::new(options.selection, book.last_seq());

@@ -194,7 +194,7 @@ impl Notarisation {
         }
         if !decision.transactions.is_empty() {
             let more = decision.transactions.len() as u64;
-            self.accepted = self.accepted.saturating_add(more);
+            self.accepted += more;
             let mut rows = context.rows::<Notarisation>();
             rows.put(
                 Table::Meta,

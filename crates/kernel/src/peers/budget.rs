@@ -178,7 +178,7 @@ pub fn failed_check_points(work: u64) -> u64 {
 
 impl Account {
     fn points(&self, now: Monotonic) -> u64 {
-        let ms = now.since_ms(self.scored_at).unwrap_or(0);
+        let ms = now.passed_ms(self.scored_at);
         // Points are thousandths and forgiven by the second, so thousandths by the millisecond. Clipped at no points.
         self.points_milli
             .saturating_sub(ms.saturating_mul(FORGIVEN_PER_S))
@@ -222,6 +222,7 @@ impl Part for PeerBudgets {
             let Some(account) = self.accounts.get_mut(&peer) else {
                 continue;
             };
+            // Clipped far above the work of any round. A clipped value would only keep the peer in debt.
             let debt = account.debt.saturating_add(account.spent);
             // Clipped at 0: work that was not done is not saved up.
             account.debt = debt.saturating_sub(ROUND_WORK_MAX / 2);
@@ -286,7 +287,7 @@ impl PeerBudgets {
 
     fn handled(&mut self, peer: PartyId, bytes: usize, now: Monotonic) {
         let account = self.accounts.entry(peer).or_default();
-        let passed_ms = now.since_ms(account.slow_from).unwrap_or(0);
+        let passed_ms = now.passed_ms(account.slow_from);
         if passed_ms >= SLOW_MS {
             (account.slow_from, account.handled) = (now, 0);
         }
@@ -308,7 +309,7 @@ impl PeerBudgets {
     /// be put off.
     pub fn takes_check(&mut self, peer: PartyId, work: u64, per_ms: u64, now: Monotonic) -> bool {
         let account = self.accounts.entry(peer).or_default();
-        let ms = now.since_ms(account.checked_at).unwrap_or(0);
+        let ms = now.passed_ms(account.checked_at);
         // Clipped at 0: a quiet peer saves up no more than a burst.
         account.checked = account.checked.saturating_sub(ms.saturating_mul(per_ms));
         account.checked_at = account.checked_at.max(now);
@@ -400,7 +401,7 @@ impl PeerBudgets {
         let account = self.accounts.entry(peer).or_default();
         let points = account.points(now);
         let most = points.max(EXCESS_POINTS_MAX * MS_PER_S);
-        account.points_milli = points.saturating_add(EXCESS_MILLI).min(most);
+        account.points_milli = (points + EXCESS_MILLI).min(most);
         account.scored_at = now;
     }
 

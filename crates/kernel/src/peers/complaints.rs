@@ -32,7 +32,7 @@ impl Complaints {
             silent: 0,
         };
         let told = self.peers.entry(peer).or_insert(fresh);
-        if now.since_ms(told.since).unwrap_or(0) >= WINDOW_MS {
+        if now.passed_ms(told.since) >= WINDOW_MS {
             (told.since, told.lines) = (now, 0);
         }
         if told.lines >= LINES_MAX {

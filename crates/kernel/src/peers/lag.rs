@@ -61,9 +61,10 @@ impl DeliveryLag {
     /// answers others (`aside`).
     pub(crate) fn rows(&self, now: Monotonic, aside: impl Fn(&PartyId) -> usize) -> usize {
         let rows = self.peers.iter().map(|(id, peer)| {
+            // Clipped at 0: the rows that a peer leaves aside are counted later than the others.
             let rows = peer.rows.saturating_sub(aside(id));
-            let near = now.since_ms(peer.heard).unwrap_or(0) <= SILENCE_MS
-                && peer.pace.wait_ms(rows) <= CATCH_UP_MS;
+            let near =
+                now.passed_ms(peer.heard) <= SILENCE_MS && peer.pace.wait_ms(rows) <= CATCH_UP_MS;
             if near { rows } else { 0 }
         });
         rows.sum()

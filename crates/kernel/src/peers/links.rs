@@ -105,7 +105,7 @@ pub(super) struct Unconfirmed {
 
 impl Unconfirmed {
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.bytes = self.bytes.saturating_add(bytes.len());
+        self.bytes += bytes.len();
         if self.messages.len() >= UNCONFIRMED_MAX || self.bytes > UNCONFIRMED_BYTES_MAX {
             (self.messages, self.overflowed) = (Vec::new(), true);
         }
@@ -278,6 +278,7 @@ impl Links {
     /// Gives new numbers, after a number that the peer has taken, to all messages sent to it since the start. Returns how many
     /// there are.
     pub(crate) fn renumber(&mut self, peer: PartyId, taken: u64, now: Monotonic) -> usize {
+        // Clipped like the other changes of this sum, which is for the metrics alone.
         self.unacked = self.unacked.saturating_sub(self.outbox.pending(&peer));
         self.outbox.renumber(peer, taken, &mut self.outbox_out);
         let again = self.unconfirmed.remove(&peer).unwrap_or_default().messages;

@@ -296,6 +296,7 @@ fn rows_after(
     bytes_max: usize,
 ) -> Result<(Numbered, bool), StoreFailure> {
     let to = prefix_end(peer.as_bytes());
+    // Nothing comes after the last number, which no peer reaches.
     let from = peer_seq_key(peer, after.saturating_add(1));
     let page = row_page(reads, table, from, to.as_deref(), limit, bytes_max)?;
     let rows = page.rows.into_iter();

@@ -75,7 +75,7 @@ impl Links {
             self.unconfirmed.entry(peer).or_default().push(&bytes);
         }
         self.outbox.push(peer, bytes, now, &mut self.outbox_out);
-        debug_assert!(
+        assert!(
             self.outbox.pending(&peer) > 0,
             "a session message to {peer} is not pending"
         );

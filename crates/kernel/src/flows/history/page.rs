@@ -156,6 +156,7 @@ impl Backwards {
     /// Returns the newest row that was not returned yet.
     fn newest(&mut self, reads: &dyn Reads) -> Result<Option<&HistoryRow>, StoreFailure> {
         while self.rows.is_empty() && self.unread > self.first {
+            // Clipped at the first number.
             let from = self.first.max(self.unread.saturating_sub(READ_ROWS));
             // Rows may have been deleted since the bounds were read.
             let rows = rows_between(self.kind, from, self.unread, reads)?;
