@@ -23,7 +23,7 @@ impl Rejection {
     /// Returns a rejection with a code of [`ERRORS`].
     #[must_use]
     pub fn new(code: &'static str, detail: impl Into<String>) -> Self {
-        debug_assert!(ERRORS.iter().any(|info| info.code == code), "{code}");
+        assert!(ERRORS.iter().any(|info| info.code == code), "{code}");
         Self {
             code,
             detail: detail.into(),

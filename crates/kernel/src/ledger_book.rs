@@ -57,10 +57,11 @@ impl Book {
     pub fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
         let last = match reads.last(Table::Ledger)? {
             None => 0,
-            Some((key, _)) => seq_of(&key).ok_or_else(|| damaged("a position in the ledger"))?,
+            Some((key, _)) => position(&key)?,
         };
+        let next_seq = last.checked_add(1).ok_or_else(damaged_position)?;
         Ok(Self {
-            next_seq: last + 1,
+            next_seq,
             cache: RefCell::new(GenerationCache::new(cache_bytes)),
             undurable: HashMap::new(),
             absent: RefCell::default(),
@@ -273,10 +274,19 @@ pub fn ledger_page(
     let from = seq_key(after.saturating_add(1)).to_vec();
     let page = row_page(reads, Table::Ledger, from, None, limit, LEDGER_PAGE_BYTES)?;
     let rows = page.rows.into_iter();
+    let rows: Result<_, _> = rows.map(|(key, row)| Ok((position(&key)?, row))).collect();
     Ok(LedgerRows {
-        rows: rows
-            .filter_map(|(key, row)| Some((seq_of(&key)?, row)))
-            .collect(),
+        rows: rows?,
         more: page.more,
     })
+}
+
+/// Returns the position that a key of the ledger's table holds.
+fn position(key: &[u8]) -> Result<u64, StoreFailure> {
+    let key = key.try_into().map_err(|_| damaged_position())?;
+    Ok(u64::from_be_bytes(key))
+}
+
+fn damaged_position() -> StoreFailure {
+    damaged("a position in the ledger")
 }

@@ -174,7 +174,7 @@ impl Failure {
             let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
             format!("{}\n", serde_json::json!({ "error": error }))
         } else {
-            printable(&self.for_people()).into_owned()
+            printable(&self.for_people(), stderr_ink()).into_owned()
         };
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(self.exit)

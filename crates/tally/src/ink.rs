@@ -34,8 +34,11 @@ impl Ink {
         self.on
     }
 
-    /// Returns the code that begins a text, if it is one that [`Ink::paint`] writes.
-    pub fn code_at(text: &str) -> Option<&str> {
+    /// Returns the code that begins a text, if it is one that [`Ink::paint`] writes now.
+    pub fn code_at(self, text: &str) -> Option<&str> {
+        if !self.on {
+            return None;
+        }
         let colours = [
             Self::RED,
             Self::GREEN,

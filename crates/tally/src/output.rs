@@ -28,7 +28,7 @@ impl Output {
                 Failure::local("tally.output", error.to_string(), "Report this.")
             })?
         } else {
-            printable(&people(value)).into_owned()
+            printable(&people(value), stdout_ink()).into_owned()
         };
         print(&text)
     }
@@ -77,12 +77,18 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().map(one_line).collect());
+        self.rows.push(cells.into_iter().collect());
     }
 
     /// Returns the table as text. On a terminal that is too narrow for it, each row becomes a paragraph.
     pub fn render(&self, ink: Ink) -> String {
-        self.fitted(ink, terminal_columns())
+        let escaped = |row: &Vec<String>| row.iter().map(|cell| one_line(cell, ink)).collect();
+        let table = Self {
+            headers: self.headers.clone(),
+            right: self.right.clone(),
+            rows: self.rows.iter().map(escaped).collect(),
+        };
+        table.fitted(ink, terminal_columns())
     }
 
     fn fitted(&self, ink: Ink, columns: Option<usize>) -> String {

@@ -8,15 +8,15 @@ use std::borrow::Cow;
 
 use crate::ink::Ink;
 
-/// Returns a text with such characters as escapes. Ends of lines, tabs and the colours of [`Ink`] stay.
-pub fn printable(text: &str) -> Cow<'_, str> {
+/// Returns a text with such characters as escapes. Ends of lines and tabs stay, and so do the colours of an [`Ink`] that is used.
+pub fn printable(text: &str, ink: Ink) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
-        let size = match Ink::code_at(rest) {
+        let size = match ink.code_at(rest) {
             Some(code) => code.len(),
             None => character.len_utf8(),
         };
@@ -30,12 +30,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns a text with its line ends as escapes, for a cell of a table: a cell of two lines would look like two rows.
-pub fn one_line(text: String) -> String {
-    match text.contains(['\n', '\r']) {
-        true => text.replace('\n', "\\n").replace('\r', "\\r"),
-        false => text,
-    }
+/// Returns a text for a cell of a table: its line ends and tabs are escapes too. A cell of two lines would look like two rows.
+pub fn one_line(text: &str, ink: Ink) -> String {
+    let shown = printable(text, ink);
+    shown.replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Returns whether a terminal obeys a character instead of showing it.
@@ -71,13 +69,16 @@ mod tests {
             ("\x1b", "\\u{1b}"),
         ];
         for (text, shown) in table {
-            assert_eq!(printable(text), shown);
+            assert_eq!(printable(text, Ink::of_test(true)), shown);
         }
+        let plain = printable(&red, Ink::of_test(false));
+        assert_eq!(plain, "\\u{1b}[31merror:\\u{1b}[0m");
     }
 
     #[test]
     fn a_cell_is_one_line() {
-        assert_eq!(one_line("a\nb\r".to_owned()), "a\\nb\\r");
-        assert_eq!(one_line("a b".to_owned()), "a b");
+        let ink = Ink::of_test(false);
+        assert_eq!(one_line("a\nb\tc\x07", ink), "a\\nb\\tc\\u{7}");
+        assert_eq!(one_line("a b", ink), "a b");
     }
 }

@@ -272,7 +272,7 @@ impl Resolution {
             while chunk.len() < VERIFY_CHUNK
                 && let Some((_, (_, bytes))) = self.staged.pop_first()
             {
-                self.staged_bytes = self.staged_bytes.saturating_sub(bytes.len());
+                self.staged_bytes -= bytes.len();
                 chunk.push(bytes);
             }
             return Ok(chunk);

@@ -285,7 +285,7 @@ impl Resolutions {
         let later = later.map(|(peer, _)| *peer);
         let mut later = later.filter(|peer| self.has_place(peer));
         let first = later.next()?;
-        // A peer that has no running item goes before one that has.
+        // A peer that has no running resolution goes before one that has.
         let peer = std::iter::once(first)
             .chain(later)
             .find(|peer| self.count_of(peer) == 0)

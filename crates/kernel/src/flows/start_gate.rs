@@ -124,7 +124,6 @@ impl StartGate {
     ) -> BTreeSet<FlowId> {
         self.met.insert(peer);
         if shows_mark && self.heard_until.is_none() {
-            // A time past the end of time is clipped to now: nobody else is heard.
             self.heard_until = Some(now.after_ms(WITNESSES_MEET_MS));
         }
         self.witnessed |= self.heard_until.is_some() && self.others.is_subset(&self.met);

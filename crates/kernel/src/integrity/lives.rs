@@ -83,7 +83,10 @@ impl Lives {
             accepted,
             unsaved: false,
         };
-        let next = lives.lives.last().map_or(1, |life| life.ordinal + 1);
+        let last = lives.lives.last().map_or(0, |life| life.ordinal);
+        let next = last
+            .checked_add(1)
+            .ok_or_else(|| damaged("the lives of this node's data"))?;
         lives.begin(next, number);
         Ok(lives)
     }
@@ -168,8 +171,8 @@ impl Lives {
     /// Begins a new life after an operator has settled a rollback. Its ordinal is above all lives that may be lost.
     pub(crate) fn settle(&mut self, highest: u64, number: u64, batch: &mut Batch) {
         let highest = highest.max(self.ordinal());
-        // Clipped at the last ordinal: `highest` is what another node says. No node begins as many lives.
-        let next = highest.saturating_add(LIVES_SKIPPED);
+        // Clipped at the last ordinal but one: a mark signed by this node's own key may have any ordinal, and a later life needs one.
+        let next = highest.saturating_add(LIVES_SKIPPED).min(u64::MAX - 1);
         self.baseline = next;
         batch
             .of::<Lives>()

@@ -62,9 +62,7 @@ impl Kernel {
             .marked_by()
             .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
             .collect();
-        // Clipped at 0: the network map of a new network may be empty.
         let others = identity.network.nodes().map(|(peer, _)| *peer);
-        // Clipped at 0: the network map of a new network may be empty.
         let others = others.filter(|peer| *peer != my_id).collect();
         let gate = StartGate::new(
             witnesses,

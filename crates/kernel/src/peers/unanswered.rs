@@ -49,7 +49,8 @@ impl Unanswered {
         *self.rows.entry(peer).or_default() += 1;
         let full = self.peers.len() >= OWED_TRACKED_MAX;
         match self.peers.get_mut(&id) {
-            Some(peers) if peers.contains(&peer) => {}
+            // A second row for the same peer is answered on its own.
+            Some(peers) if peers.contains(&peer) => self.untracked += 1,
             Some(peers) => peers.push(peer),
             None if full => self.untracked += 1,
             None => drop(self.peers.insert(id, vec![peer])),
@@ -71,8 +72,7 @@ impl Unanswered {
         }
         let peers = self.peers.get_mut(id);
         let Some(peers) = peers.filter(|peers| peers.contains(peer)) else {
-            // Clipped at 0: a row that was added twice is tracked once.
-            self.untracked = self.untracked.saturating_sub(1);
+            self.untracked -= 1;
             return false;
         };
         peers.retain(|other| other != peer);
@@ -150,6 +150,19 @@ mod tests {
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::NotDelivered);
         assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX)));
         assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::Delivered);
+    }
+
+    #[test]
+    fn two_rows_for_one_peer_are_answered_one_by_one() {
+        let mut owed = Unanswered::new(Refusals::default());
+        let peer = PartyId::from_hash(Hash::ZERO);
+        let [x, y] = [b"x", b"y"].map(|name| TxId::from_array(*Hash::plain(name).as_bytes()));
+        owed.add(peer, x);
+        owed.add(peer, x);
+        assert!(owed.answered(&peer, &x));
+        assert_eq!(owed.standing(&y), Standing::NotDelivered);
+        assert!(!owed.answered(&peer, &x));
+        assert_eq!(owed.standing(&y), Standing::Delivered);
     }
 
     #[test]

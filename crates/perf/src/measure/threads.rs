@@ -23,6 +23,11 @@ impl ThreadTimes {
                 added => added?,
             }
         }
+        if times.0.is_empty() {
+            return Err(io::Error::other(format!(
+                "the system shows no processor times of the threads of process {pid}"
+            )));
+        }
         Ok(times)
     }
 

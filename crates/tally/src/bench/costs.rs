@@ -21,6 +21,9 @@ impl CostReading {
     /// Returns the costs of `flows` flows that ran since this reading.
     pub fn costs(&self, network: &Network, flows: u64) -> io::Result<Costs> {
         let now = network.thread_times()?;
+        if now.len() != self.0.len() {
+            return Err(io::Error::other("a node ended during the measurement"));
+        }
         let passed = now.iter().zip(&self.0).map(|((who, now), (same, before))| {
             assert_eq!(who, same, "the members stay the same");
             (network.name(*who), now.since(before))

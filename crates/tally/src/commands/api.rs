@@ -1,6 +1,6 @@
 //! `tally api list`, `tally api call`: any operation of the API, as its row describes it.
 
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 
 use api::operations::{Kind, Operation};
 use clap::Subcommand;
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, about_file};
 use crate::output::{Output, Table, print, stdout_ink};
+use crate::printable::printable;
 use crate::target::Target;
 
 /// The commands.
@@ -122,6 +123,10 @@ impl CallArgs {
             .with_client(async |client| Ok(client.ask_raw(operation, arguments).await?))?;
         match serde_json::from_slice::<serde_json::Value>(&answer) {
             Ok(value) => self.output.show(&value, |value| format!("{value:#}")),
+            Err(_) if std::io::stdout().is_terminal() => {
+                let text = String::from_utf8_lossy(&answer);
+                print(&printable(&text, stdout_ink()))
+            }
             Err(_) if answer.is_ascii() => print(&String::from_utf8_lossy(&answer)),
             Err(_) => write(&answer),
         }
