@@ -248,7 +248,7 @@ fn make_node(
     // Without the signed state of a store, a later start cannot tell a lost one from a new one.
     expect_store(&dir, existed, &identity_seed)?;
     let needs = needs_certificate(&dir)?;
-    let renewed = needs && dir.join(CHAIN).exists();
+    let renewed = needs && existed;
     if needs {
         let names = &spec.host_names;
         let (chain, key) = authority.certify(&spec.name, &party.id(), names, certificate_days)?;
@@ -262,12 +262,13 @@ fn make_node(
     if !existed && !token_path.exists() {
         write_secret(&token_path, &seed_text(&random_seed()?))?;
     }
-    if !dir.join(ROOT).exists() {
-        write(
-            &dir.join(NETWORK_KEY),
-            authority.documents_text().as_bytes(),
-        )?;
-        write(&dir.join(ROOT), authority.root_pem().as_bytes())?;
+    for (name, text) in [
+        (NETWORK_KEY, authority.documents_text()),
+        (ROOT, authority.root_pem().to_owned()),
+    ] {
+        if !dir.join(name).exists() {
+            write(&dir.join(name), text.as_bytes())?;
+        }
     }
     let config_path = dir.join(CONFIG);
     let config = if existed {

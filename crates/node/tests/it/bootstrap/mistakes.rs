@@ -230,12 +230,20 @@ fn a_key_of_a_party_that_exists_is_never_made_again() {
 }
 
 #[test]
-fn a_lost_tls_key_is_replaced_with_its_certificate() {
-    for lost in ["tls.pem", "tls.key.pem"] {
+fn a_lost_file_that_is_no_key_of_a_party_is_made_again() {
+    for (lost, renewed) in [
+        ("tls.pem", true),
+        ("tls.key.pem", true),
+        ("root.pem", false),
+        ("network.pub", false),
+        ("network/parameters", false),
+    ] {
         let stage = Stage::three();
-        fs::remove_file(stage.path("bank-a").join(lost)).expect("it was there");
-        stage.bootstrap(THREE).expect("a new pair");
-        stage.load("bank-a").expect("they fit");
+        fs::remove_file(stage.path("bank-a").join(lost)).expect(lost);
+        let made = stage.bootstrap(THREE).expect(lost);
+        let bank = made.nodes.iter().find(|node| node.dir.ends_with("bank-a"));
+        assert_eq!(bank.expect("it is listed").renewed, renewed, "{lost}");
+        stage.load("bank-a").expect(lost);
     }
 }
 
