@@ -111,6 +111,24 @@ impl ChainStartError {
     }
 }
 
+/// Returns the advice about a file of a chain node's folder, if it differs from that for a node of the ledger. Those hints of the notarised ledger speak of its parties and of its
+/// NETWORK.toml. The identity of a chain node is only its name among its peers, and owns nothing.
+fn file_hint(code: &str) -> Option<&'static str> {
+    let hint = match code {
+        "bootstrap.missing" | "bootstrap.damaged" | "bootstrap.expired" => {
+            "Restore the file from a backup. Without one make a new network's folders elsewhere with 'tally chain genesis', and copy the file of one of them."
+        }
+        "bootstrap.key_lost" => {
+            "Restore identity.key from a backup, or write 64 random hexadecimal digits to it with mode 600: the node is then a new peer, and owns nothing less."
+        }
+        "bootstrap.exposed" => {
+            "Set its mode with chmod 600. If others may have read it, replace it: a chain node's identity owns nothing, and forgers have keys of their own."
+        }
+        _ => return None,
+    };
+    Some(hint)
+}
+
 impl Coded for ChainStartError {
     fn code(&self) -> &'static str {
         match self {
@@ -131,7 +149,7 @@ impl Coded for ChainStartError {
 
     fn hint(&self) -> &'static str {
         match self {
-            Self::Files(error) => error.hint(),
+            Self::Files(error) => file_hint(error.code()).unwrap_or(error.hint()),
             Self::Genesis { rejection, .. } | Self::Chain(rejection) => {
                 chain::errors::action_of(rejection.code)
             }
@@ -149,6 +167,26 @@ impl Coded for ChainStartError {
             Self::Folder { .. } | Self::Token(_) | Self::System(_) => {
                 ErrorInfo::action_of(crate::core::ERRORS, self.code())
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_about_files_is_that_for_a_chain() {
+        let of_files = ["missing", "damaged", "expired", "key_lost", "exposed"];
+        let codes = of_files.map(|name| format!("bootstrap.{name}"));
+        for info in crate::bootstrap::ERRORS {
+            let hint = file_hint(info.code);
+            assert_eq!(hint.is_some(), codes.contains(&info.code.to_owned()));
+            let hint = hint.unwrap_or_default();
+            assert!(
+                !hint.contains("NETWORK.toml") && !hint.contains("party"),
+                "{hint}"
+            );
         }
     }
 }
