@@ -7,8 +7,15 @@ function make(tag, attributes = {}, ...children) {
     if (value !== undefined && value !== null && value !== false)
       element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter(child => child !== undefined && child !== null && child !== ""));
+  const shown = children.flat(Infinity).filter(child => child !== undefined && child !== null && child !== "");
+  element.append(...shown.map(child => (typeof child === "string" ? visible(child) : child)));
   return element;
+}
+
+/** Writes characters that are not seen as escapes: controls, marks without width, and changes of the direction of writing. */
+function visible(text) {
+  const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  return text.replace(unseen, character => "\\u{" + character.codePointAt(0).toString(16) + "}");
 }
 
 const byId = id => document.getElementById(id);
