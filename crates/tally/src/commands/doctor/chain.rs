@@ -86,7 +86,10 @@ fn of_process(folder: &Path, config: &ChainConfig, files: Option<&ChainFiles>) -
         is_in_use = rehearsal.is_in_use;
         findings.push(rehearsal.finding);
     }
-    let holder = Holder::of(this.is_some(), is_in_use);
+    let holder = match files {
+        None => Holder::Unknown,
+        Some(_) => Holder::of(this.is_some(), is_in_use),
+    };
     findings.extend([
         ports::port("p2p port", config.p2p.listen, holder),
         ports::port("API port", config.api.listen, holder),

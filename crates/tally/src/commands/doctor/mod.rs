@@ -120,8 +120,7 @@ fn examine_ledger(folder: &Path, register: Register) -> Vec<Finding> {
     let hashes = hashes.map(|entry| entry.sha256.as_str());
     findings.push(token::check(folder, CONFIG, hashes, users.as_ref()));
     let files = files.ok();
-    let this = files.as_ref();
-    let this = this.and_then(|files| ports::this_node(folder, files));
+    let this = ports::this_node(folder, &config);
     let mut is_in_use = false;
     if this.is_some() {
         findings.push(Finding::ok("store", "open: the node runs"));
@@ -130,7 +129,10 @@ fn examine_ledger(folder: &Path, register: Register) -> Vec<Finding> {
         is_in_use = rehearsal.is_in_use;
         findings.push(rehearsal.finding);
     }
-    let holder = Holder::of(this.is_some(), is_in_use);
+    let holder = match (&this, &files) {
+        (None, None) => Holder::Unknown,
+        _ => Holder::of(this.is_some(), is_in_use),
+    };
     let known = &findings;
     let found = ports::check(
         folder,

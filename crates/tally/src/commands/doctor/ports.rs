@@ -28,6 +28,8 @@ pub enum Holder {
     Silent,
     /// No process has the folder's store open.
     None,
+    /// The folder's files can't be read, so nobody can say.
+    Unknown,
 }
 
 impl Holder {
@@ -70,8 +72,8 @@ pub fn check(
 }
 
 /// Returns the answer of the folder's node, if it runs.
-pub fn this_node(folder: &Path, files: &NodeFiles) -> Option<NodeView> {
-    let name = files.info.party.name.to_string();
+pub fn this_node(folder: &Path, config: &NodeConfig) -> Option<NodeView> {
+    let name = config.node.name.to_string();
     running(folder).filter(|view| view.name == name)
 }
 
@@ -122,6 +124,10 @@ pub fn port(check: &'static str, listen: SocketAddr, holder: Holder) -> Finding 
         (Holder::Silent, Err(_)) => {
             Finding::ok(check, format!("{listen} is in use, as the node's store is"))
         }
+        (Holder::Unknown, Ok(_)) => Finding::ok(check, format!("{listen} is free")),
+        (Holder::Unknown, Err(_)) => {
+            Finding::ok(check, format!("{listen} is in use, perhaps by this node"))
+        }
         (Holder::None, Ok(_)) => {
             Finding::ok(check, format!("{listen} is free, the node does not run"))
         }
@@ -162,6 +168,7 @@ mod tests {
         for (holder, verdict) in [
             (Holder::None, Verdict::Problem),
             (Holder::Silent, Verdict::Ok),
+            (Holder::Unknown, Verdict::Ok),
             (Holder::Node, Verdict::Ok),
         ] {
             assert_eq!(port("API port", taken, holder).verdict, verdict);
