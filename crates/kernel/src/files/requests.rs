@@ -201,7 +201,8 @@ impl FileWaits {
         self.times.insert((at, *hash));
     }
 
-    /// Handles a new connection to a peer. Its failed requests are repeated at once, except for files that it is excluded from after a fault.
+    /// Handles a new connection to a peer. Its failed requests are repeated at once, except for files that it is excluded from after a
+    /// fault.
     pub(crate) fn peer_up(&mut self, peer: &PartyId) {
         let theirs: Vec<Hash> = self
             .items

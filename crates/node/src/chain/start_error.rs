@@ -111,8 +111,9 @@ impl ChainStartError {
     }
 }
 
-/// Returns the advice about a file of a chain node's folder, if it differs from that for a node of the ledger. Those hints of the notarised ledger speak of its parties and of its
-/// NETWORK.toml. The identity of a chain node is only its name among its peers, and owns nothing.
+/// Returns the advice about a file of a chain node's folder, if it differs from that for a node of the ledger. The ledger's hints
+/// speak of parties and of NETWORK.toml, which a chain has not. A chain node's identity is only its name among its peers, and
+/// owns nothing.
 fn file_hint(code: &str) -> Option<&'static str> {
     let hint = match code {
         "bootstrap.missing" | "bootstrap.damaged" | "bootstrap.expired" => {

@@ -35,9 +35,9 @@ impl CostReading {
 /// The processor time of a flow, in microseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// Of all threads of all members.
+    /// The time of all threads of all members.
     pub cpu_us: f64,
-    /// Of the deciding thread that needs most.
+    /// The time of the busiest deciding thread.
     pub serial_us: f64,
     /// The member with that thread.
     pub serial_at: String,

@@ -28,7 +28,7 @@ pub enum Holder {
     Silent,
     /// No process has the folder's store open.
     None,
-    /// The folder's files can't be read, so nobody can say.
+    /// The folder's files can't be read, so the doctor can't tell.
     Unknown,
 }
 
