@@ -27,7 +27,17 @@ pub struct Program {
 impl Program {
     /// Returns a command that runs the program in the environment that cargo gives to tests.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
+        self.in_its_environment(Command::new(&self.executable))
+    }
+
+    /// Returns the same command, run by `nice`.
+    pub fn command_at_low_priority(&self) -> Command {
+        let mut command = Command::new("nice");
+        command.args(["-n", "10"]).arg(&self.executable);
+        self.in_its_environment(command)
+    }
+
+    fn in_its_environment(&self, mut command: Command) -> Command {
         cargo::without_this_package(&mut command);
         command
             .current_dir(&self.folder)

@@ -1,13 +1,14 @@
 //! Runs the tests of the whole workspace in the one release profile, and reports the time of each suite.
 //!
 //! One program holds all outside tests of a crate (`tests/it`). Tests that start processes, use sockets or measure need the
-//! machine for their module: for the crates in [`BY_MODULE`] each module of the program is a suite with a process of its own, and
-//! the suites run one after another. Within a suite cargo's usual number of tests run at a time. The suites in [`WAITING`] use
-//! little of a core, because they wait for deadlines of real nodes. They run one after another too, beside the others.
+//! machine for their module: for the crates in [`BY_MODULE`] each module of the program is a suite with a process of its own.
+//!
+//! Suites run in three lanes at the same time, one suite after another in each ([`Lane`]). Within a suite cargo's usual number of
+//! tests run at a time. The lanes keep the cores busy, which suites that wait for other processes do not.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -16,8 +17,22 @@ use crate::cargo::cargo;
 use crate::metadata;
 use crate::programs::{self, Program};
 
-/// Crates whose modules of outside tests run one after another.
+/// Crates whose modules of outside tests are suites of their own.
 const BY_MODULE: &[&str] = &["diskimage", "net", "node", "perf", "sim", "store", "tally"];
+/// Crates whose tests compute, and wait for neither processes nor clocks.
+const COMPUTING: &[&str] = &[
+    "chain",
+    "diskimage",
+    "finance",
+    "flow",
+    "kernel",
+    "ledger",
+    "notary",
+    "primitives",
+    "sim",
+    "store",
+    "vault",
+];
 /// Suites that wait for most of their time: they use less than an eighth of a core.
 const WAITING: &[&str] = &[
     "tally chain_partition",
@@ -38,6 +53,37 @@ const TARGETS: &[&str] = &[
     "--tests",
     "--all-targets",
 ];
+
+/// Suites that run one after another, beside the other lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// Real processes, connections and measurements. Their lines are printed at once.
+    Processes,
+    /// The suites in [`WAITING`].
+    Waiting,
+    /// The crates in [`COMPUTING`], at a low priority, so that the tests in the other lanes meet their deadlines.
+    Computing,
+}
+
+impl Lane {
+    fn of(program: &Program, suite: &str) -> Self {
+        if WAITING.contains(&suite) {
+            Self::Waiting
+        } else if COMPUTING.contains(&program.package.as_str()) {
+            Self::Computing
+        } else {
+            Self::Processes
+        }
+    }
+
+    /// Returns the command that runs a program in this lane.
+    fn command(self, program: &Program) -> Command {
+        match self {
+            Self::Computing => program.command_at_low_priority(),
+            Self::Processes | Self::Waiting => program.command(),
+        }
+    }
+}
 
 /// The result of a test program, of one of its modules, or of the documentation tests.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -110,19 +156,27 @@ fn parts(program: &Program, tests: Vec<String>) -> BTreeMap<String, Vec<String>>
     parts
 }
 
-/// Runs suites, the waiting ones beside the others. Returns the results in the order of the plan.
+/// Runs suites in their lanes. Returns the results in the order of the plan.
 fn run_suites(plan: Vec<Planned>, filters: &[String]) -> Result<Vec<Suite>> {
     let order: Vec<String> = plan.iter().map(|(_, name, _)| name.clone()).collect();
-    let (waiting, busy): (Vec<_>, Vec<_>) = plan
-        .into_iter()
-        .partition(|(_, name, _)| WAITING.contains(&name.as_str()));
+    let of = |lane| {
+        let planned = plan.iter();
+        let planned = planned.filter(move |(program, name, _)| Lane::of(program, name) == lane);
+        planned.collect::<Vec<_>>()
+    };
     let mut suites = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| run_lane(waiting, filters, &mut Kept::default()));
-        let mut suites = run_lane(busy, filters, &mut Shown)?;
-        let beside = beside
-            .join()
-            .map_err(|_| anyhow!("a lane of suites panicked"))?;
-        suites.extend(beside?);
+        let beside = [Lane::Waiting, Lane::Computing].map(|lane| {
+            let plan = of(lane);
+            scope.spawn(move || run_lane(lane, &plan, filters, &mut Kept::default()))
+        });
+        let plan = of(Lane::Processes);
+        let mut suites = run_lane(Lane::Processes, &plan, filters, &mut Shown)?;
+        for lane in beside {
+            let lane = lane
+                .join()
+                .map_err(|_| anyhow!("a lane of suites panicked"))?;
+            suites.extend(lane?);
+        }
         anyhow::Ok(suites)
     })?;
     suites.sort_by_key(|suite| order.iter().position(|name| *name == suite.name));
@@ -130,10 +184,16 @@ fn run_suites(plan: Vec<Planned>, filters: &[String]) -> Result<Vec<Suite>> {
 }
 
 /// Runs suites one after another.
-fn run_lane(plan: Vec<Planned>, filters: &[String], output: &mut dyn Lines) -> Result<Vec<Suite>> {
+fn run_lane(
+    lane: Lane,
+    plan: &[&Planned],
+    filters: &[String],
+    output: &mut dyn Lines,
+) -> Result<Vec<Suite>> {
     let mut suites = Vec::new();
     for (program, name, tests) in plan {
-        suites.push(run_suite(&program, name, &tests, filters, output)?);
+        let command = lane.command(program);
+        suites.push(run_suite(command, name.clone(), tests, filters, output)?);
         output.end();
     }
     Ok(suites)
@@ -172,9 +232,9 @@ impl Lines for Kept {
     }
 }
 
-/// Runs some tests of a program in one process, and forwards the output.
+/// Runs some tests of a program in one process, and forwards the output. The command runs the program without arguments.
 fn run_suite(
-    program: &Program,
+    mut command: Command,
     name: String,
     tests: &[String],
     filters: &[String],
@@ -183,14 +243,13 @@ fn run_suite(
     output.line(&format!("\n     Running {name}"));
     let options = filters.iter().filter(|word| word.starts_with('-'));
     let started = Instant::now();
-    let mut child = program
-        .command()
+    let mut child = command
         .args(options.filter(|word| *word != "--exact"))
         .arg("--exact")
         .args(tests)
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| program.executable.display().to_string())?;
+        .with_context(|| format!("{name} does not start"))?;
     let stdout = child.stdout.take().context("no stdout")?;
     let mut suite = None;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -288,14 +347,18 @@ fn result_line(line: &str) -> Option<Suite> {
 mod tests {
     use super::*;
 
-    fn names(package: &str, outside: bool, target: &str) -> Vec<(String, usize)> {
-        let program = Program {
+    fn program(package: &str, outside: bool, target: &str) -> Program {
+        Program {
             package: package.to_owned(),
             outside,
             target: target.to_owned(),
             folder: "/r".into(),
             executable: "/t".into(),
-        };
+        }
+    }
+
+    fn names(package: &str, outside: bool, target: &str) -> Vec<(String, usize)> {
+        let program = program(package, outside, target);
         let tests = ["demo::a", "demo::b", "swap::c"].map(str::to_owned);
         let parts = parts(&program, tests.to_vec()).into_iter();
         parts.map(|(name, tests)| (name, tests.len())).collect()
@@ -324,6 +387,28 @@ mod tests {
                 .join(name)
                 .join("tests/it/main.rs");
             assert!(main.is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_computing_crate_exists() {
+        for name in COMPUTING {
+            let manifest = metadata::root().join("crates").join(name);
+            assert!(manifest.join("Cargo.toml").is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_suite_has_its_lane() {
+        let lane = |package: &str, suite: &str| Lane::of(&program(package, true, "it"), suite);
+        for (package, suite, expected) in [
+            ("tally", "tally demo", Lane::Processes),
+            ("tally", "tally crash", Lane::Waiting),
+            ("sim", "sim seeds", Lane::Computing),
+            ("kernel", "kernel (unit)", Lane::Computing),
+            ("iou", "iou network", Lane::Processes),
+        ] {
+            assert_eq!(lane(package, suite), expected, "{suite}");
         }
     }
 
