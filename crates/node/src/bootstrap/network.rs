@@ -47,8 +47,10 @@ pub struct BootstrappedNode {
     pub address: SocketAddr,
     /// The listening address for clients.
     pub api: SocketAddr,
-    /// Whether the folder was there before.
+    /// Whether the party was there before, by its configuration or in the network's documents.
     pub existed: bool,
+    /// Whether the party was there before, and its configuration was missing and is made again.
+    pub configured_again: bool,
     /// Whether a certificate that the folder had was replaced, with its key.
     pub renewed: bool,
     /// The notary it is, if it is one.
@@ -64,24 +66,38 @@ pub struct BootstrappedNode {
 pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, BootstrapError> {
     spec.check()?;
     refuse_conflicts(spec, out)?;
+    let signed = Authority::signed(out)?;
+    let listed = |node: &NodeSpec| signed.as_ref()?.nodes.get(&node.name.party_id());
     let authority = Authority::open(out, spec.root_days)?;
     let folder = out.join(AUTHORITY);
-    let old = Documents::existing(&folder, authority.documents().public())?;
-    let mut ports = Ports::without(taken_ports(spec, out)?)?;
+    let mut taken = taken_ports(spec, out)?;
+    let addresses = spec
+        .nodes
+        .iter()
+        .filter_map(|node| local_address(listed(node)));
+    taken.extend(addresses.map(|address| address.port()));
+    let mut ports = Ports::without(taken)?;
     let mut nodes = Vec::with_capacity(spec.nodes.len());
     let mut infos = Vec::with_capacity(spec.nodes.len());
     for node in &spec.nodes {
-        let (made, info) = make_node(node, spec.certificate_days, out, &authority, &mut ports)?;
+        let (made, info) = make_node(
+            node,
+            listed(node),
+            spec.certificate_days,
+            out,
+            &authority,
+            &mut ports,
+        )?;
         nodes.push(made);
         infos.push(info);
     }
-    let documents = Documents::renew(old.clone(), spec, infos, &folder)?;
+    let documents = Documents::renew(signed.clone(), spec, infos, &folder)?;
     for dir in folders(out)? {
         documents.write(&dir, authority.documents())?;
     }
     // Written last: by now every node has the documents.
     documents.write(&folder, authority.documents())?;
-    let is_map_changed = old.is_some_and(|old| old != documents);
+    let is_map_changed = signed.is_some_and(|old| old != documents);
     Ok(Bootstrapped {
         nodes,
         is_map_changed,
@@ -220,16 +236,24 @@ fn needs_certificate(dir: &Path) -> Result<bool, BootstrapError> {
     Ok(end_s.is_some_and(|end_s| days_left(end_s) < RENEWED_DAYS))
 }
 
-/// Makes the missing files of a node's folder.
+/// Returns the address at which the network's documents list a node, if it is one of an interface and not a name.
+fn local_address(listed: Option<&NodeInfo>) -> Option<SocketAddr> {
+    listed?.addresses.first()?.parse().ok()
+}
+
+/// Makes the missing files of a node's folder. `listed` is its entry in the documents that the network had before.
 fn make_node(
     spec: &NodeSpec,
+    listed: Option<&NodeInfo>,
     certificate_days: u32,
     out: &Path,
     authority: &Authority,
     ports: &mut Ports,
 ) -> Result<(BootstrappedNode, NodeInfo), BootstrapError> {
     let dir = out.join(spec.folder());
-    let existed = dir.join(CONFIG).exists();
+    let is_configured = dir.join(CONFIG).exists();
+    // A first run that is cut short signs no documents.
+    let existed = is_configured || listed.is_some();
     create(&dir)?;
     let identity_path = dir.join(IDENTITY);
     if !identity_path.exists() {
@@ -259,7 +283,7 @@ fn make_node(
     }
     let token_path = dir.join(TOKEN);
     // The configuration holds the token's hash: to one that is there, a new token would mean nothing.
-    if !existed && !token_path.exists() {
+    if !is_configured && !token_path.exists() {
         write_secret(&token_path, &seed_text(&random_seed()?))?;
     }
     for (name, text) in [
@@ -271,12 +295,14 @@ fn make_node(
         }
     }
     let config_path = dir.join(CONFIG);
-    let config = if existed {
+    let config = if is_configured {
         NodeConfig::read(&config_path)?
     } else {
         let token = read_secret(&token_path)?;
         let sha256 = Hash::plain(token.expose().trim().as_bytes()).to_string();
-        let (address, api) = (ports.choose(spec.address)?, ports.choose(spec.api)?);
+        // The other nodes know the address in the documents.
+        let address = spec.address.or(local_address(listed));
+        let (address, api) = (ports.choose(address)?, ports.choose(spec.api)?);
         let text = config_text(spec, &sha256, address, api)?;
         let config = NodeConfig::parse(&text, &config_path)?;
         write(&config_path, text.as_bytes())?;
@@ -299,6 +325,7 @@ fn make_node(
             address,
             api,
             existed,
+            configured_again: existed && !is_configured,
             renewed,
             notary: info.notary,
         },
@@ -306,7 +333,7 @@ fn make_node(
     ))
 }
 
-/// Lets the first start of a new node make its store. A folder that has a configuration or data is not a new node's.
+/// Lets the first start of a new node make its store. A party that was there before, or a folder that has data, is not new.
 fn expect_store(dir: &Path, existed: bool, seed: &Seed) -> Result<(), BootstrapError> {
     let custody = ledger_custody(dir, &default_data(dir), CustodyKey::derive(seed.expose()));
     if existed || custody.anchor.exists() || default_data(dir).exists() {

@@ -299,6 +299,25 @@ fn only_a_new_node_is_expected_to_have_no_store() {
     fs::remove_file(&anchor).expect("removed");
     stage.bootstrap(THREE).expect("again");
     assert!(!anchor.exists(), "the node is not new");
+    // Also without its configuration, because the network's documents list it.
+    fs::remove_file(stage.path("bank-a/node.toml")).expect("removed");
+    stage.bootstrap(THREE).expect("again");
+    assert!(!anchor.exists(), "the node is not new");
+}
+
+#[test]
+fn a_lost_configuration_is_made_again_with_the_address_that_others_know() {
+    let stage = Stage::three();
+    let before = stage.load("notary").expect("it loads");
+    for lost in ["node.toml", "users.toml"] {
+        fs::remove_file(stage.path("notary").join(lost)).expect(lost);
+    }
+    let made = stage.bootstrap(THREE).expect("again");
+    let notary = &made.nodes[0];
+    assert!(notary.configured_again && notary.existed && !notary.renewed);
+    assert_eq!(notary.address, before.config.p2p.listen);
+    assert!(!made.is_map_changed);
+    assert!(!stage.path("notary/users.toml").exists(), "it was lost too");
 }
 
 #[test]

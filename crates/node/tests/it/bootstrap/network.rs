@@ -241,7 +241,9 @@ fn what_an_interrupted_run_left_out_is_made() {
         let folder = stage.path("bank-a");
         fs::remove_file(folder.join(gone)).expect("it is there");
         let made = stage.bootstrap(THREE).expect("finished");
-        assert_eq!(made.nodes[1].existed, gone != "node.toml", "{gone}");
+        let bank = &made.nodes[1];
+        assert!(bank.existed, "{gone}");
+        assert_eq!(bank.configured_again, gone == "node.toml", "{gone}");
         if gone != "api-token" {
             stage.load("bank-a").expect("loads");
         }

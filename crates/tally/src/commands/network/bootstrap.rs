@@ -39,6 +39,7 @@ struct MadeNode {
     address: String,
     api: String,
     existed: bool,
+    configured_again: bool,
     renewed: bool,
     notary: Option<MadeNotary>,
 }
@@ -57,6 +58,7 @@ impl From<BootstrappedNode> for MadeNode {
             address: node.address.to_string(),
             api: node.api.to_string(),
             existed: node.existed,
+            configured_again: node.configured_again,
             renewed: node.renewed,
             notary: node.notary.map(|notary| MadeNotary {
                 validating: notary.validating,
@@ -93,10 +95,14 @@ fn people(made: &Made) -> String {
             node.address.clone(),
             format!("https://{}", node.api),
             node.folder.clone(),
-            match (node.existed, node.renewed) {
-                (_, true) => "renewed",
-                (true, false) => "kept",
-                (false, false) => "new",
+            if node.configured_again {
+                "configured again"
+            } else if node.renewed {
+                "renewed"
+            } else if node.existed {
+                "kept"
+            } else {
+                "new"
             }
             .to_owned(),
         ]);
@@ -106,12 +112,20 @@ fn people(made: &Made) -> String {
     for node in &made.nodes {
         text.push_str(&format!("  {} node run {}\n", program(), node.folder));
     }
+    if made.nodes.iter().any(|node| node.configured_again) {
+        text.push_str(CONFIGURED_AGAIN);
+    }
     text.push_str(&renewals(made));
     if made.restart_needed {
         text.push_str(RESTART);
     }
     text
 }
+
+/// The action after a lost configuration.
+const CONFIGURED_AGAIN: &str = "
+A missing node.toml was made again from the description. Compare its ports and settings with those of a backup.
+";
 
 /// The action after a change of the network map.
 const RESTART: &str = "
@@ -146,12 +160,23 @@ mod tests {
             address: String::new(),
             api: String::new(),
             existed,
+            configured_again: false,
             renewed,
             notary: None,
         };
+        let configured_again = MadeNode {
+            configured_again: true,
+            ..node("n/a", true, false)
+        };
         for (nodes, restart_needed, shown, absent) in [
             (vec![node("n/a", false, false)], false, " new", "restart"),
-            (vec![node("n/a", true, false)], false, " kept", "restart"),
+            (vec![node("n/a", true, false)], false, " kept", "node.toml"),
+            (
+                vec![configured_again],
+                false,
+                "node.toml was made again",
+                "kept",
+            ),
             (
                 vec![node("n/a", true, true), node("n/b", true, false)],
                 false,
