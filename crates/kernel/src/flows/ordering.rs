@@ -56,7 +56,7 @@ impl Flows {
             Kill::Done => Reply::Done,
             Kill::Waiting => Reply::Rejected(waits_for_notary(&flow)),
             Kill::Unknown => {
-                let text = format!("no live flow {flow}");
+                let text = format!("no live flow {flow}: it has ended, or never was");
                 Reply::Rejected(errors::rejection(&errors::UNKNOWN_FLOW_ID, text))
             }
         };

@@ -106,9 +106,13 @@ impl Integrity {
 
     /// Asks every other node, each from the beginning of its ledger. A running recovery continues.
     fn begin_recovery(&mut self, context: &mut Context) {
-        let running = self.recovery.as_ref();
-        if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
-            return;
+        let is_sound = !self.is_rolled_back() && self.links.is_empty();
+        if let Some(recovery) = &self.recovery {
+            let is_running = recovery.missing().next().is_some();
+            // Nothing has been lost since a complete one, and its report must not be replaced by an empty one.
+            if is_running || is_sound {
+                return;
+            }
         }
         let nodes = context.identity.network.nodes();
         let others = nodes.filter(|(id, _)| **id != context.my_id);

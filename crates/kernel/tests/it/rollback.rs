@@ -150,6 +150,9 @@ fn an_older_bank_starts_nothing_until_it_has_recovered() {
         },
     );
     assert_eq!(end.expect("a report").rollback, None);
+    // A second recovery has nothing to do, and its report is that of the first.
+    let again = recovered(&mut net, 1).recovery.expect("a recovery");
+    assert_eq!((again.recorded, again.begun), (1, recovery.begun));
     done(&mut net, 1, "cash.pay", &pay(20, 2));
     done(&mut net, 2, "cash.pay", &pay(50, 1));
     assert_eq!([1, 2].map(|node| net.balance(node)), [100, 0]);

@@ -22,7 +22,7 @@ use store::Embedded;
 use super::clock::ChainClock;
 use super::files::{ChainFiles, load_chain_dir};
 use super::start_error::ChainStartError;
-use super::store::{STORE, open_store};
+use super::store::open_store;
 use crate::config::read_toml;
 
 /// Blocks whose payments are signed ahead.
@@ -71,10 +71,6 @@ pub fn make_history(
 ) -> Result<HistoryMade, ChainStartError> {
     let files = load_chain_dir(dir)?;
     let data = files.data();
-    std::fs::create_dir_all(data.join(STORE)).map_err(|source| ChainStartError::Folder {
-        path: data.clone(),
-        source,
-    })?;
     let store = open_store(&data, &files)?;
     // Without a wish, blocks are full.
     let per_block = plan.per_block.unwrap_or(usize::MAX);

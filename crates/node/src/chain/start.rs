@@ -49,13 +49,10 @@ impl ChainNode {
     /// See [`ChainStartError`]; nothing keeps running.
     pub async fn start(files: ChainFiles) -> Result<Self, ChainStartError> {
         let data = files.data();
-        std::fs::create_dir_all(&data).map_err(|source| ChainStartError::Folder {
-            path: data.clone(),
-            source,
-        })?;
         let config = &files.config;
         // Before anything is opened.
         open_files::raise();
+        // Makes the data folder too, unless it refuses the store.
         let store = open_store(&data, &files)?;
         check_at_start(&store, &files)?;
         let committer_options = CommitterOptions {

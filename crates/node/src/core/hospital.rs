@@ -141,7 +141,8 @@ impl Service {
             ..FlowFilter::default()
         };
         let summary = self.live(filter, None, 1).await?.pop().ok_or_else(|| {
-            Refusal::listed(&api::codes::UNKNOWN_FLOW, format!("no live flow {flow}"))
+            let text = format!("no live flow {flow}: it has ended, or never was");
+            Refusal::listed(&api::codes::UNKNOWN_FLOW, text)
         })?;
         let store = self.store.clone();
         // The last number is the chart's, which is no row of the page.

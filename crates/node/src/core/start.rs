@@ -83,10 +83,7 @@ impl Node {
         let peers = network.nodes().count();
         let exit_after_failure = config.store.exit_after_failure();
         let connections = open_files::connections(config.api.connections_max, peers);
-        std::fs::create_dir_all(&data).map_err(|source| StartError::Folder {
-            path: data.clone(),
-            source,
-        })?;
+        // Makes the data folder too, unless it refuses the store.
         let store = LedgerStore::open(&ledger, &store_options(&config, custody))?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
