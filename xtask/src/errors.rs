@@ -80,6 +80,11 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
         "Write the address as https://host:port.",
     ),
     (
+        "tally.bad_user_name",
+        "A new user's name is not one that a user can have.",
+        "Choose a name of 1 to 64 letters, digits, '.', '_', '-' and '@'.",
+    ),
+    (
         "tally.bad_value",
         "A value on the command line of 'tally chain', or an answer of a chain node, is invalid.",
         "Correct the value that the message names; 'tally chain COMMAND --help' describes the arguments.",

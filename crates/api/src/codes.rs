@@ -67,7 +67,7 @@ codes! {
     /// The body is too large.
     BODY_TOO_LARGE = "api.body_too_large" 413
         "The body, or a line of a stream, is larger than the node allows."
-        "Send less at a time, or raise the limit in the node's configuration.";
+        "Send less at a time, or have the node's operator raise the limit that the detail names.";
     /// The body did not come in time.
     BODY_TIMEOUT = "api.body_timeout" 408
         "The body did not arrive in the time allowed."

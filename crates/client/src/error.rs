@@ -83,10 +83,10 @@ errors! {
         "Check the types of the arguments: keys of maps must be texts, and numbers must be finite.";
     NOT_CONNECTED = "client.not_connected"
         "The node cannot be reached."
-        "Check that the node runs, that the address is right, and that the network lets connections through.";
+        "Check that the node runs, that the address is that of its API and not the port for other nodes, and that the network lets connections through.";
     NOT_TRUSTED = "client.not_trusted"
         "The node's certificate was not issued under the given root certificate, or not for the given server name."
-        "Check that the root certificate and the server name belong to the node's network.";
+        "Check that the root certificate and the server name belong to the node's network. If the certificate has expired, renew it on the node and restart it, or correct this machine's clock.";
     CONNECTION_LOST = "client.connection_lost"
         "The connection broke before the answer came. The request may have taken effect or not."
         "Repeat the request. Repeat a start of a flow only if it has a client id, and with the same one.";

@@ -50,7 +50,7 @@ pub enum CashError {
     #[error("a command is about cash that the transaction does not have")]
     CommandWithoutCash,
     /// A text is not a currency.
-    #[error("'{0}' is not a currency")]
+    #[error("'{0}' is not a currency, which is three capital letters")]
     Currency(String),
     /// A text is not a reference.
     #[error("a reference has 0 to 32 bytes in hexadecimal")]
@@ -160,6 +160,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "lock.unbound": "A lock is made that is bound to no other state." => "bind the lock and the locked states into a ring of encumbrances";
     "lock.too_early": "A lock is opened in a transaction that might be notarised before the lock's time." => "wait for the time, and give a time window that begins then or later";
     "lock.owner_must_sign": "A lock is opened, and the command does not name its owner as a signer." => "add the owners of all locks opened to the signers of the command";
+    "lock.too_far": "The time of a lock is after the year 9999." => "give 'until' in milliseconds since 1970, not in microseconds";
     "lock.not_a_lock": "The state to be unlocked is no lock of this node that is bound to cash and nothing else." => "name the lock, which is another output than the cash, on the node that it is for";
     "paper.state_malformed": "The data of a commercial paper, or of the cash that redeems it, does not decode, or its face value is zero." => "encode it as [issuer, reference, token, face, maturity, owner] with a face value of at least 1";
     "paper.command_malformed": "The value of a command to the commercial paper contract does not decode." => "encode an issue, a move or a redemption";

@@ -7,6 +7,7 @@ use api::{DeliveryRefusal, FlowFailure};
 use client::ClientError;
 use primitives::Coded;
 
+use crate::hints;
 use crate::ink::{Ink, stderr_ink};
 use crate::printable::printable;
 
@@ -32,6 +33,8 @@ pub struct Failure {
     message: String,
     hint: String,
     exit: u8,
+    /// The delay before a retry, if the node gave one.
+    retry_after_ms: Option<u64>,
 }
 
 const REFUSED: u8 = 1;
@@ -51,6 +54,7 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: LOCAL,
+            retry_after_ms: None,
         }
     }
 
@@ -104,29 +108,27 @@ impl Failure {
 
     /// Creates the failure of a wait for a flow that timed out.
     pub fn not_yet(flow_id: &str, status: &str, wanted: &str) -> Self {
-        Self {
-            code: "tally.not_yet".to_owned(),
-            message: format!("the flow is {status}, not {wanted} yet"),
-            hint: format!("It goes on; ask with 'tally flow get {flow_id} --wait {wanted}'."),
-            exit: LATER,
-        }
+        Self::later(
+            "tally.not_yet",
+            format!("the flow is {status}, not {wanted} yet"),
+            format!("It goes on; ask with 'tally flow get {flow_id} --wait {wanted}'."),
+        )
     }
 
     /// Creates the failure of a wait for delivery: the flow succeeded, but a participant refuses to record its transaction.
     pub fn not_delivered(refused: &DeliveryRefusal) -> Self {
         let (id, party) = (&refused.transaction, &refused.party);
         let why = format!("{}: {}", refused.code, refused.message);
-        Self {
-            code: "tally.not_delivered".to_owned(),
-            message: format!(
+        Self::refused(
+            "tally.not_delivered",
+            format!(
                 "transaction {id} of the flow is final, but {party} refuses to record it: {why}"
             ),
-            hint: format!(
+            format!(
                 "Settle it with the operator of {party}; docs/errors describes {}.",
                 refused.code
             ),
-            exit: REFUSED,
-        }
+        )
     }
 
     /// Rewrites the message.
@@ -152,6 +154,14 @@ impl Failure {
         self
     }
 
+    /// Lets the commands in the hint name the node that this process's command line names. `line` describes all commands.
+    #[must_use]
+    pub fn at_the_same_node(mut self, line: &clap::Command) -> Self {
+        let selection = hints::selection(std::env::args_os());
+        self.hint = hints::completed(&self.hint, line, &selection);
+        self
+    }
+
     /// Converts an error with a code into a local failure.
     pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
         Self::local(error.code(), error.to_string(), error.hint())
@@ -171,7 +181,10 @@ impl Failure {
     /// disk).
     pub fn report(&self, json: bool) -> ExitCode {
         let text = if json {
-            let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
+            let mut error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
+            if let Some(ms) = self.retry_after_ms {
+                error["retry_after_ms"] = ms.into();
+            }
             format!("{}\n", serde_json::json!({ "error": error }))
         } else {
             printable(&self.for_people(), stderr_ink()).into_owned()
@@ -187,6 +200,10 @@ impl Failure {
         if !self.hint.is_empty() {
             let hint = ink.paint(Ink::CYAN, "hint:");
             text.push_str(&format!("{hint} {}\n", self.hint));
+        }
+        if let Some(ms) = self.retry_after_ms {
+            let retry = ink.paint(Ink::CYAN, "retry_after_ms:");
+            text.push_str(&format!("{retry} {ms}\n"));
         }
         text
     }
@@ -206,6 +223,7 @@ impl From<ClientError> for Failure {
             message: error.to_string(),
             hint: hint_here(error.code()).unwrap_or(error.hint()).to_owned(),
             exit,
+            retry_after_ms: error.retry_after_ms(),
         }
     }
 }
@@ -233,6 +251,7 @@ impl From<FlowFailure> for Failure {
             message: failure.message,
             hint: failure.hint,
             exit: REFUSED,
+            retry_after_ms: failure.retry_after_ms,
         }
     }
 }
@@ -250,4 +269,23 @@ pub fn about_file(path: &std::path::Path, error: &dyn std::fmt::Display) -> Fail
         format!("{}: {error}", path.display()),
         "Check the path and its permissions.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_before_a_retry_is_shown() {
+        let failure = FlowFailure {
+            code: "node.busy".to_owned(),
+            message: "full".to_owned(),
+            hint: "Try again after the time given in retry_after_ms.".to_owned(),
+            retry_after_ms: Some(250),
+        };
+        let text = Failure::from(failure).for_people();
+        assert!(text.ends_with("retry_after_ms: 250\n"), "{text}");
+        let text = Failure::local("tally.file", "gone", "").for_people();
+        assert!(!text.contains("retry_after_ms"), "{text}");
+    }
 }

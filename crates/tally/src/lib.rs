@@ -25,6 +25,7 @@ mod commands;
 mod demo;
 mod failure;
 mod folder;
+mod hints;
 mod ink;
 mod lab;
 mod output;
@@ -39,7 +40,7 @@ use std::sync::OnceLock;
 pub use commands::network::ERRORS;
 pub use reference::commands_page;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use flow::FlowRegistry;
 use ledger::{ContractRegistry, RegistryError};
 use perf::workload::Workloads;
@@ -93,7 +94,7 @@ impl Application {
         let json = cli.command.wants_json();
         match cli::run(cli.command, self.register) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(json),
+            Err(failure) => failure.at_the_same_node(&cli::Cli::command()).report(json),
         }
     }
 }

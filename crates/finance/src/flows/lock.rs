@@ -20,6 +20,9 @@ const AGAIN_MS: u64 = 1_000;
 /// The notary's refusal of a transaction before its time.
 const TOO_EARLY: &str = "notary.time_window_invalid";
 
+/// The end of the year 9999, in milliseconds since the Unix epoch: the last time that RFC 3339 can write.
+const LAST_MS: u64 = 253_402_300_799_999;
+
 /// Arguments of `cash.lock`. Encoded as an array of the fields in their order, absent ones null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LockArgs {
@@ -81,6 +84,9 @@ impl Flow for LockCash {
     async fn run(ctx: FlowContext, args: LockArgs) -> Result<CashResult, FlowError> {
         if args.quantity == 0 {
             return Err(CashError::ZeroAmount.into());
+        }
+        if args.until.as_ms() > LAST_MS {
+            return Err(LockError::TooFar(args.until.as_ms()).into());
         }
         let to = match &args.to {
             Some(name) => party(&ctx, name)?.clone(),

@@ -30,6 +30,9 @@ pub enum LockError {
     /// The ring is not one lock with cash that this node owns.
     #[error("there is no lock of this node with cash at that place")]
     NotALock,
+    /// The time of a lock lies beyond the calendar, as microseconds given for milliseconds do.
+    #[error("the lock's time, {0} ms since 1970, is after the year 9999")]
+    TooFar(u64),
 }
 
 impl Coded for LockError {
@@ -42,6 +45,7 @@ impl Coded for LockError {
             LockError::TooEarly => "lock.too_early",
             LockError::OwnerMustSign => "lock.owner_must_sign",
             LockError::NotALock => "lock.not_a_lock",
+            LockError::TooFar(_) => "lock.too_far",
         }
     }
 

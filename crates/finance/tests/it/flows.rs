@@ -91,6 +91,19 @@ fn issue_refused() {
 }
 
 #[test]
+fn a_lock_without_end_is_refused() {
+    // Microseconds given for milliseconds would lock the cash for 57,000 years.
+    for (until, code) in [
+        ("253402300800000", "lock.too_far"),
+        ("1767225600000000", "lock.too_far"),
+        ("-1", "flow.bad_arguments"),
+    ] {
+        let json = format!(r#"{{"currency":"GBP","quantity":5,"until":{until}}}"#);
+        refused(&mut World::new(), "cash.lock", &json, code);
+    }
+}
+
+#[test]
 fn pay_with_change_from_several_states_to_several_payees() {
     let mut world = World::new();
     world

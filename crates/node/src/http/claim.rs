@@ -273,7 +273,10 @@ pub(super) async fn whole_within(
     }
     let too_large = |body: Body, claim: &Claim| {
         unwanted(body, claim);
-        Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"))
+        Refusal::listed(
+            &BODY_TOO_LARGE,
+            format!("a body may have {most} bytes (api.body_bytes_max)"),
+        )
     };
     if announced > most {
         return Err(too_large(body, &claim));

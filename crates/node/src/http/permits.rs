@@ -21,7 +21,11 @@ pub(super) fn check(caller: &Caller, operation: Option<&Operation>) -> Result<()
         None => (**held == Permissions::all(), "ALL"),
         Some(Permission::Anyone | Permission::Token) => (true, ""),
         Some(Permission::Whole(action)) => (held.allow(action, None), action),
-        Some(Permission::Some(action)) => (held.allow_some(action), action),
+        // The request may name an object, which is not read from a user without any. Granting the whole action would allow all.
+        Some(Permission::Some(action)) if held.allow_some(action) => (true, action),
+        Some(Permission::Some(action)) => {
+            return Err(forbidden(&format!("{action}:NAME for any NAME")));
+        }
         Some(Permission::Balances) => (caller.may_read_balances(), "vault.balances"),
         // What a user may start, the user may also look at. The owner of the flow is compared later.
         Some(Permission::Own("flow.read")) => (may_read(held), "flow.read"),

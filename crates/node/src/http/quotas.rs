@@ -33,7 +33,7 @@ impl ApiState {
         let most = caller.quota.or(self.options.start_quota).start_bytes_max;
         match most {
             Some(most) if bytes > most as usize => {
-                let text = format!("a start of this user may have {most} bytes");
+                let text = format!("a start of this user may have {most} bytes (start_bytes_max)");
                 Err(Refusal::listed(&BODY_TOO_LARGE, text))
             }
             _ => Ok(()),

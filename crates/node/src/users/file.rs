@@ -276,15 +276,8 @@ impl UserRecord {
     }
 
     fn fault(&self) -> Option<String> {
-        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
-        if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX || !self.name.bytes().all(good)
-        {
-            return Some(
-                "a name has 1 to 64 letters, digits and any of '.', '_', '-', '@'".to_owned(),
-            );
-        }
-        if self.name == kernel::SCHEDULE_USER {
-            return Some("the name stands for flows that states have scheduled".to_owned());
+        if let Some(fault) = name_fault(&self.name) {
+            return Some(fault.to_owned());
         }
         if self.tokens.len() > TOKENS_PER_USER_MAX {
             return Some(format!("there are more than {TOKENS_PER_USER_MAX} tokens"));
@@ -292,6 +285,16 @@ impl UserRecord {
         (self.permissions.len() > PERMISSIONS_MAX)
             .then(|| format!("there are more than {PERMISSIONS_MAX} permissions"))
     }
+}
+
+/// Returns why a user cannot have this name.
+pub fn name_fault(name: &str) -> Option<&'static str> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(good) {
+        return Some("a name has 1 to 64 letters, digits and any of '.', '_', '-', '@'");
+    }
+    (name == kernel::SCHEDULE_USER)
+        .then_some("the name stands for flows that states have scheduled")
 }
 
 /// Takes the lock of a folder's list, which is held until the result is dropped.

@@ -26,6 +26,7 @@ pub use directory::{Caller, LoginError, Users};
 pub use error::{AUDIT_LOST, ERRORS, UsersError};
 pub use file::{
     FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
+    name_fault,
 };
 pub use manage::{ManageError, TOKEN_DAYS_MAX};
 pub(crate) use network::network_of;

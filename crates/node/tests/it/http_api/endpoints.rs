@@ -160,17 +160,31 @@ async fn who_may_not_start_is_told_so_whatever_the_body_is() {
     add(folder.path(), "ann", &["flow.start:other.*"]);
     add(folder.path(), "bob", &["flow.start:test.*"]);
     bound(folder.path(), "bob", None, Some(64));
+    add(folder.path(), "eve", &["vault.query"]);
     let fixture = with_users(folder.path()).await;
     let long = format!("[{}1]", "1,".repeat(100));
-    for (token, path, body, status, code) in [
-        ("ann", "test.echo", "{", 403, "api.forbidden"),
-        ("bob", "test.echo", long.as_str(), 413, "api.body_too_large"),
-        ("bob", "other.echo", "{}", 403, "api.forbidden"),
+    let forbidden = (403, "api.forbidden");
+    let too_large = (413, "api.body_too_large");
+    for (token, path, body, (status, code), detail) in [
+        ("ann", "test.echo", "{", forbidden, "flow.start:test.echo"),
+        ("bob", "test.echo", &long, too_large, "start_bytes_max"),
+        (
+            "bob",
+            "other.echo",
+            "{}",
+            forbidden,
+            "flow.start:other.echo",
+        ),
+        // Only named permissions are asked for, even where no name was read.
+        ("eve", "test.echo", "{}", forbidden, "flow.start:NAME"),
     ] {
         let path = format!("/v1/flows/{path}");
         let reply = call(&fixture, token, "POST", &path, body).await;
         assert_eq!(reply.status, status, "{reply:?}");
-        assert_eq!(reply.json()["code"], code);
+        let problem = reply.json();
+        assert_eq!(problem["code"], code);
+        let found = problem["detail"].as_str().expect("a detail");
+        assert!(found.contains(detail), "{found}");
     }
     let generic = format!(r#"{{"flow":"test.echo","args":{long}}}"#);
     for (path, body) in [

@@ -133,10 +133,15 @@ impl Command {
 
 /// Prefix of a passphrase where an account is expected.
 const PASSPHRASE: &str = "passphrase:";
+/// What is wrong with an empty passphrase. It is usually a variable of a shell that is not set.
+const EMPTY_PASSPHRASE: &str = "the passphrase is empty";
 
 /// Returns an account in the API's format. It is given as text, or as the passphrase of a test account.
 fn account(text: &str) -> Result<String, Failure> {
     if let Some(passphrase) = text.strip_prefix(PASSPHRASE) {
+        if passphrase.is_empty() {
+            return Err(bad_value(EMPTY_PASSPHRASE));
+        }
         let key = chain::key_of_passphrase(passphrase);
         return match key.public() {
             primitives::PublicKey::Ed25519(key) => Ok(chain::AccountId::of_key(key).to_string()),

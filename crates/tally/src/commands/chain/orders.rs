@@ -124,7 +124,7 @@ fn trusted(done: &Trusted) -> String {
 
 fn pruned(done: &PruneBegun) -> String {
     let Some(until) = done.until else {
-        return "there is nothing to delete: older bodies are gone, and the others are still needed".to_owned();
+        return "there is nothing to delete: every body that the node still has is one to keep, or is needed for a rollback".to_owned();
     };
     let noun = if done.blocks == 1 { "body" } else { "bodies" };
     format!(
@@ -166,7 +166,7 @@ mod tests {
             ),
             (
                 pruned(0, None),
-                "there is nothing to delete: older bodies are gone, and the others are still needed",
+                "there is nothing to delete: every body that the node still has is one to keep, or is needed for a rollback",
             ),
         ] {
             assert_eq!(said, expected);

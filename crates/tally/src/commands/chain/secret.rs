@@ -47,6 +47,14 @@ impl Secret {
     }
 
     fn phrase(&self) -> Result<SecretText, Failure> {
+        let passphrase = self.given_phrase()?;
+        if passphrase.expose().is_empty() {
+            return Err(super::bad_value(super::EMPTY_PASSPHRASE));
+        }
+        Ok(passphrase)
+    }
+
+    fn given_phrase(&self) -> Result<SecretText, Failure> {
         if let Some(passphrase) = &self.passphrase {
             return Ok(passphrase.clone());
         }
@@ -71,6 +79,16 @@ mod tests {
     struct Line {
         #[command(flatten)]
         secret: Secret,
+    }
+
+    #[test]
+    fn an_empty_passphrase_is_refused() {
+        let line = <Line as clap::Parser>::try_parse_from(["x", "--passphrase", ""]);
+        let secret = line.expect("a good line").secret;
+        let refused = secret.key().map(drop).expect_err("empty");
+        assert!(format!("{refused:?}").contains("is empty"), "{refused:?}");
+        secret.seed().expect_err("empty");
+        super::super::account("passphrase:").expect_err("empty");
     }
 
     #[test]

@@ -48,9 +48,12 @@ pub fn check<'a>(
         tokens.any(|token| String::from(token.sha256) == hash && token.expires_s > now_s)
     };
     if is_configured || users.is_some_and(|users| users.users.iter().any(is_valid)) {
-        return Finding::ok(CHECK, "the node accepts it");
+        return Finding::ok(CHECK, "the node's files list it");
     }
-    let found = format!("{}: the node does not accept this token", path.display());
+    let found = format!(
+        "{}: the node's files do not list this token, so the node refuses it",
+        path.display()
+    );
     Finding::problem(CHECK, found, action)
 }
 
@@ -64,8 +67,8 @@ mod tests {
         let hash = Hash::plain(b"secret").to_string();
         for (text, known, verdict, found) in [
             (None, &hash, Verdict::Warning, "it is missing"),
-            (Some("secret\n"), &hash, Verdict::Ok, "accepts it"),
-            (Some("other"), &hash, Verdict::Problem, "not accept"),
+            (Some("secret\n"), &hash, Verdict::Ok, "list it"),
+            (Some("other"), &hash, Verdict::Problem, "refuses it"),
         ] {
             let folder = tempfile::tempdir().expect("a folder");
             if let Some(text) = text {

@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     version: Option<u32>,
     /// Its arguments as JSON; @FILE reads a file, @- standard input
-    #[arg(long, value_name = "JSON", default_value = "null")]
+    #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     /// The condition to wait for
     #[arg(long, value_enum, default_value = "finalised")]

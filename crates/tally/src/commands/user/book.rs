@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::{LoggedIn, NewUser, SecretText, UserChange, UserView};
 use node::users::{
     AuditFile, AuditLine, BadPermission, FILE, Permission, Sha256Text, TokenRecord, UserRecord,
-    UsersError, UsersFile, now_s,
+    UsersError, UsersFile, name_fault, now_s,
 };
 use primitives::{Coded, Hash, Seed};
 
@@ -98,6 +98,24 @@ impl<'a> Book<'a> {
                 "an empty list is written into the node's folder, which --url does not give",
                 "Give the folder with --node.",
             )),
+        }
+    }
+
+    /// Refuses a name that no user can have, or that one has in this folder. Over the API, the node compares it with the others.
+    pub fn check_new_name(&self, name: &str) -> Result<(), Failure> {
+        if let Some(fault) = name_fault(name) {
+            let hint = "Choose another name.";
+            return Err(Failure::usage(
+                "tally.bad_user_name",
+                format!("'{name}': {fault}"),
+                hint,
+            ));
+        }
+        match self {
+            Self::Folder(folder) if UsersFile::read(folder)?.user_mut(name).is_some() => {
+                Err(exists(name))
+            }
+            Self::Folder(_) | Self::Api(_) => Ok(()),
         }
     }
 

@@ -227,13 +227,16 @@ impl Command {
 
 fn add(arguments: Add) -> Result<(), Failure> {
     let Named { name, common } = arguments.named;
+    let book = Book::of(&common.target)?;
+    // Before the password is typed twice.
+    book.check_new_name(&name)?;
     let password = if arguments.no_password {
         None
     } else {
         Some(password::read(arguments.password_stdin)?)
     };
     let permissions = arguments.permissions.iter().map(ToString::to_string);
-    let user = Book::of(&common.target)?.add(NewUser {
+    let user = book.add(NewUser {
         name,
         password,
         permissions: permissions.collect(),

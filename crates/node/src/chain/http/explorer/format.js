@@ -101,4 +101,4 @@ function bytesText(bytes) {
 const KINDS = { payment: "Payment", lease: "Lease", child_block: "Child block" };
 const kindText = kind => KINDS[kind] || kind;
 /** The first digits of a hash or an id, for titles only. Pages show all digits. */
-const shortened = text => text.slice(0, 12) + "…";
+const shortened = text => text.length > 13 ? text.slice(0, 12) + "…" : text;
