@@ -50,7 +50,7 @@ pub enum CashError {
     #[error("a command is about cash that the transaction does not have")]
     CommandWithoutCash,
     /// A text is not a currency.
-    #[error("'{0}' is not a currency, which is three capital letters")]
+    #[error("'{0}' is not a currency of three capital letters")]
     Currency(String),
     /// A text is not a reference.
     #[error("a reference has 0 to 32 bytes in hexadecimal")]

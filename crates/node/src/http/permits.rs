@@ -164,7 +164,11 @@ mod tests {
                 (refusal.code.as_ref(), refusal.status()),
                 ("api.forbidden", 403)
             );
-            assert!(refusal.message.ends_with(action), "{}", refusal.message);
+            let expected = match operation.permission {
+                Permission::Some(_) => format!(" {action}:NAME for any NAME"),
+                _ => format!(" {action}"),
+            };
+            assert!(refusal.message.ends_with(&expected), "{}", refusal.message);
             for held in [action, "ALL"] {
                 let allowed = check(&caller(held), Some(operation));
                 assert_eq!(allowed, Ok(()), "{}", operation.id);

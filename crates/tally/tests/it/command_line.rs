@@ -215,7 +215,7 @@ fn what_commands_print_and_their_exit_codes() {
             &[
                 "error: flow.unknown:",
                 "cash.issue",
-                "'tally flow describe'",
+                "'tally flow describe --node ",
             ],
         ),
         (
@@ -237,7 +237,7 @@ fn what_commands_print_and_their_exit_codes() {
             &[
                 "error: flow.bad_arguments:",
                 "currency",
-                "'tally flow describe cash.issue'",
+                "'tally flow describe cash.issue --node ",
             ],
         ),
         (

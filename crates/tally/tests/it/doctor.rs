@@ -77,7 +77,7 @@ async fn a_node_that_would_not_start_has_the_error_of_its_start() {
     let folder = network.folder(A).to_owned();
     let running = tally(&folder, "doctor --node % --json");
     asserts(&running, "store", "ok", "the node runs");
-    asserts(&running, "API token", "ok", "accepts");
+    asserts(&running, "API token", "ok", "list it");
     asserts(&running, "network map", "ok", "2 nodes");
 
     // A running node whose token is gone answers no command.
