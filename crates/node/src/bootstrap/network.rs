@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use store::CustodyKey;
 
 use super::authority::{Authority, random_seed, read_seed, seed_text};
-use super::documents::Documents;
+use super::documents::{Documents, PARAMETERS};
 use super::error::BootstrapError;
 use super::files::{
     AUTHORITY, CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data,
@@ -71,11 +71,11 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
     let authority = Authority::open(out, spec.root_days)?;
     let folder = out.join(AUTHORITY);
     let mut taken = taken_ports(spec, out)?;
-    let addresses = spec
-        .nodes
-        .iter()
-        .filter_map(|node| local_address(listed(node)));
-    taken.extend(addresses.map(|address| address.port()));
+    // Also those of parties that the description leaves out.
+    let others = signed.iter().flat_map(|signed| signed.nodes.values());
+    let addresses = others.flat_map(|info| &info.addresses);
+    let ports_of = addresses.filter_map(|address| address.rsplit_once(':')?.1.parse::<u16>().ok());
+    taken.extend(ports_of);
     let mut ports = Ports::without(taken)?;
     let mut nodes = Vec::with_capacity(spec.nodes.len());
     let mut infos = Vec::with_capacity(spec.nodes.len());
@@ -126,7 +126,10 @@ fn folders(out: &Path) -> Result<Vec<PathBuf>, BootstrapError> {
 fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError> {
     let mismatched =
         |path: PathBuf, message: String| Err(BootstrapError::Mismatched { path, message });
-    let known = folders(out)?;
+    let mut known = folders(out)?;
+    // A folder that has lost its configuration still shows its network.
+    let described = spec.nodes.iter().map(|node| out.join(node.folder()));
+    known.extend(described.filter(|dir| is_of_a_network(dir)));
     Authority::refuse_lost(out)?;
     if !Authority::exists(out) {
         if let Some(node) = known.first() {
@@ -137,7 +140,7 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
     } else {
         let root = read(&out.join(AUTHORITY).join(ROOT))?;
         for node in &known {
-            if read(&node.join(ROOT))? != root {
+            if node.join(ROOT).exists() && read(&node.join(ROOT))? != root {
                 return mismatched(node.join(ROOT), "it is another network's root".to_owned());
             }
         }
@@ -160,11 +163,22 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
                 let message = "the section [notary] and the description disagree about whether this is a notary, and of what kind";
                 return mismatched(path, message.to_owned());
             }
+        } else if listed
+            .is_some_and(|info| info.notary.map(|notary| notary.validating) != node.notary_kind())
+        {
+            let message = "the network's documents and the description disagree about whether this is a notary, and of what kind";
+            return mismatched(path, message.to_owned());
         } else if is_occupied(&dir)? {
             return Err(BootstrapError::Occupied { path: dir });
         }
     }
     Ok(())
+}
+
+/// Returns whether a folder has a document of a network.
+fn is_of_a_network(dir: &Path) -> bool {
+    let mut documents = [ROOT, NETWORK_KEY, PARAMETERS].into_iter();
+    documents.any(|name| dir.join(name).exists())
 }
 
 /// Refuses a party that exists, by its folder or in the signed documents, and whose key is missing or another one.
@@ -236,9 +250,28 @@ fn needs_certificate(dir: &Path) -> Result<bool, BootstrapError> {
     Ok(end_s.is_some_and(|end_s| days_left(end_s) < RENEWED_DAYS))
 }
 
-/// Returns the address at which the network's documents list a node, if it is one of an interface and not a name.
-fn local_address(listed: Option<&NodeInfo>) -> Option<SocketAddr> {
-    listed?.addresses.first()?.parse().ok()
+/// Fits the description of a node to its entry in the network's documents. A configuration that is made again for it then leaves
+/// the network map as it is. A port or an advertised address in the description takes precedence.
+fn as_listed(spec: &NodeSpec, listed: &NodeInfo) -> NodeSpec {
+    let mut fitted = spec.clone();
+    let has_port = spec.address.is_some_and(|address| address.port() != 0);
+    if has_port || !spec.advertised.is_empty() {
+        return fitted;
+    }
+    // Without an address, bootstrap chose one of this machine.
+    let ip = spec
+        .address
+        .map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());
+    let first = listed
+        .addresses
+        .first()
+        .and_then(|text| text.parse::<SocketAddr>().ok());
+    match first {
+        Some(address) if address.ip() == ip => fitted.address = Some(address),
+        // The operator has set other addresses, and may have set another one to listen on.
+        _ => fitted.advertised.clone_from(&listed.addresses),
+    }
+    fitted
 }
 
 /// Makes the missing files of a node's folder. `listed` is its entry in the documents that the network had before.
@@ -300,10 +333,9 @@ fn make_node(
     } else {
         let token = read_secret(&token_path)?;
         let sha256 = Hash::plain(token.expose().trim().as_bytes()).to_string();
-        // The other nodes know the address in the documents.
-        let address = spec.address.or(local_address(listed));
-        let (address, api) = (ports.choose(address)?, ports.choose(spec.api)?);
-        let text = config_text(spec, &sha256, address, api)?;
+        let spec = listed.map_or_else(|| spec.clone(), |listed| as_listed(spec, listed));
+        let (address, api) = (ports.choose(spec.address)?, ports.choose(spec.api)?);
+        let text = config_text(&spec, &sha256, address, api)?;
         let config = NodeConfig::parse(&text, &config_path)?;
         write(&config_path, text.as_bytes())?;
         config

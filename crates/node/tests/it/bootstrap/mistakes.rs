@@ -318,6 +318,40 @@ fn a_lost_configuration_is_made_again_with_the_address_that_others_know() {
     assert_eq!(notary.address, before.config.p2p.listen);
     assert!(!made.is_map_changed);
     assert!(!stage.path("notary/users.toml").exists(), "it was lost too");
+    // Addresses that the operator has set are the ones that the others keep.
+    let config = stage.path("notary/node.toml");
+    let text = fs::read_to_string(&config).expect("readable");
+    let advertised = "[p2p]\nadvertised = [\"notary.example.org:7\"]\n";
+    fs::write(&config, text.replacen("[p2p]\n", advertised, 1)).expect("written");
+    assert!(stage.bootstrap(THREE).expect("moved").is_map_changed);
+    fs::remove_file(&config).expect("removed");
+    let made = stage.bootstrap(THREE).expect("again");
+    assert!(made.nodes[0].configured_again && !made.is_map_changed);
+    assert!(
+        stage
+            .read("notary/node.toml")
+            .contains("notary.example.org:7")
+    );
+}
+
+#[test]
+fn a_lost_configuration_is_no_reason_for_another_network_or_notary() {
+    let stage = Stage::three();
+    fs::remove_file(stage.path("notary/node.toml")).expect("removed");
+    let before = stage.files();
+    let validating = THREE.replacen("notary = true", "notary = true\nvalidating = true", 1);
+    let refusal = stage.bootstrap(&validating);
+    refused(refusal, "bootstrap.mismatched", "what kind");
+    assert_eq!(stage.files(), before);
+    // The root is kept elsewhere, and nothing else shows that the folder belongs to a network.
+    let aside = stage.out().with_extension("aside");
+    fs::rename(stage.path("network-root"), &aside).expect("moved");
+    for folder in ["bank-a", "bank-b-desk"] {
+        fs::remove_dir_all(stage.path(folder)).expect("removed");
+    }
+    let before = stage.files();
+    refused(stage.bootstrap(THREE), "bootstrap.mismatched", "elsewhere");
+    assert_eq!(stage.files(), before);
 }
 
 #[test]

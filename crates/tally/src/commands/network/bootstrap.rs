@@ -124,7 +124,8 @@ fn people(made: &Made) -> String {
 
 /// The action after a lost configuration.
 const CONFIGURED_AGAIN: &str = "
-A missing node.toml was made again from the description. Compare its ports and settings with those of a backup.
+A missing node.toml was made again from the description, and a missing api-token with it. Compare ports and settings with those of a
+backup.
 ";
 
 /// The action after a change of the network map.
