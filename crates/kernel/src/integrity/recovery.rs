@@ -104,16 +104,15 @@ impl Integrity {
         context.reply(token, reply);
     }
 
-    /// Asks every other node, each from the beginning of its ledger. A running recovery continues.
+    /// Asks every other node, each from the beginning of its ledger. A running recovery continues. One of data that was sound
+    /// continues the report of the last one.
     fn begin_recovery(&mut self, context: &mut Context) {
-        let is_sound = !self.is_rolled_back() && self.links.is_empty();
-        if let Some(recovery) = &self.recovery {
-            let is_running = recovery.missing().next().is_some();
-            // Nothing has been lost since a complete one, and its report must not be replaced by an empty one.
-            if is_running || is_sound {
-                return;
-            }
+        let running = self.recovery.as_ref();
+        if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
+            return;
         }
+        let is_sound = !self.is_rolled_back() && self.links.is_empty();
+        let last = self.recovery.take().filter(|_| is_sound);
         let nodes = context.identity.network.nodes();
         let others = nodes.filter(|(id, _)| **id != context.my_id);
         let peers = others.map(|(id, _)| {
@@ -129,14 +128,15 @@ impl Integrity {
         });
         let peers: BTreeMap<PartyId, PeerRecovery> = peers.collect();
         let ids: Vec<PartyId> = peers.keys().copied().collect();
-        self.recovery = Some(Recovery {
+        let begun = last.unwrap_or_else(|| Recovery {
             begun: context.now.wall,
-            peers,
+            peers: BTreeMap::new(),
             transactions: VecDeque::new(),
             recorded: 0,
             notarised: 0,
             conflicts: 0,
         });
+        self.recovery = Some(Recovery { peers, ..begun });
         if !self.is_rolled_back() && !self.links.is_empty() {
             // The operator takes the data for an older copy, although nothing proves it.
             let reason =

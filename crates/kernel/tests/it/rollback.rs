@@ -150,7 +150,7 @@ fn an_older_bank_starts_nothing_until_it_has_recovered() {
         },
     );
     assert_eq!(end.expect("a report").rollback, None);
-    // A second recovery has nothing to do, and its report is that of the first.
+    // A second recovery finds nothing, and its report is that of the first.
     let again = recovered(&mut net, 1).recovery.expect("a recovery");
     assert_eq!((again.recorded, again.begun), (1, recovery.begun));
     done(&mut net, 1, "cash.pay", &pay(20, 2));

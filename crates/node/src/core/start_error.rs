@@ -15,7 +15,7 @@ use crate::users::UsersError;
 /// Why a node does not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The data folder can't be made.
+    /// The data folder can't be used.
     #[error("{path}: {source}")]
     Folder {
         /// The folder.

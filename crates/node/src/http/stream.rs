@@ -185,7 +185,7 @@ impl StreamBody {
             }
             if self.input.waiting() > self.state.options.body_bytes_max {
                 let text = format!(
-                    "a line may have {} bytes",
+                    "a line may have {} bytes (api.body_bytes_max)",
                     self.state.options.body_bytes_max
                 );
                 self.refuse(None, Refusal::listed(&BODY_TOO_LARGE, text));

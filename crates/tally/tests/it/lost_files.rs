@@ -113,7 +113,6 @@ async fn an_operator_starts_over_only_by_an_explicit_command() {
 
     fs::rename(network.data(A), network.root().join("kept")).expect("moved");
     assert!(refused(&mut network, A).contains("store.missing"));
-    // The failed start may have made an empty folder.
     let begun = init(&name);
     assert!(begun.status.success(), "{}", said(&begun));
     network.start(A).expect("an empty store");
