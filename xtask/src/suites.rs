@@ -19,7 +19,7 @@ use crate::programs::{self, Program};
 
 /// Crates whose modules of outside tests are suites of their own.
 const BY_MODULE: &[&str] = &["diskimage", "net", "node", "perf", "sim", "store", "tally"];
-/// Crates whose tests compute, and wait for neither processes nor clocks.
+/// Crates whose tests compute. Deadlines of other processes and nodes do not depend on them.
 const COMPUTING: &[&str] = &[
     "chain",
     "diskimage",
@@ -33,6 +33,8 @@ const COMPUTING: &[&str] = &[
     "store",
     "vault",
 ];
+/// Suites of these crates that compare times. They run with the tests of processes, at normal priority.
+const TIMED: &[&str] = &["store keys", "store schedule"];
 /// Suites that wait for most of their time: they use less than an eighth of a core.
 const WAITING: &[&str] = &[
     "tally chain_partition",
@@ -54,14 +56,14 @@ const TARGETS: &[&str] = &[
     "--all-targets",
 ];
 
-/// Suites that run one after another, beside the other lanes.
+/// Suites that run one after another, at the same time as those of the other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     /// Real processes, connections and measurements. Their lines are printed at once.
     Processes,
     /// The suites in [`WAITING`].
     Waiting,
-    /// The crates in [`COMPUTING`], at a low priority, so that the tests in the other lanes meet their deadlines.
+    /// The crates in [`COMPUTING`] without the suites in [`TIMED`], at a low priority, so that the tests in the other lanes meet their deadlines.
     Computing,
 }
 
@@ -69,7 +71,7 @@ impl Lane {
     fn of(program: &Program, suite: &str) -> Self {
         if WAITING.contains(&suite) {
             Self::Waiting
-        } else if COMPUTING.contains(&program.package.as_str()) {
+        } else if COMPUTING.contains(&program.package.as_str()) && !TIMED.contains(&suite) {
             Self::Computing
         } else {
             Self::Processes
@@ -406,6 +408,7 @@ mod tests {
             ("tally", "tally crash", Lane::Waiting),
             ("sim", "sim seeds", Lane::Computing),
             ("kernel", "kernel (unit)", Lane::Computing),
+            ("store", "store keys", Lane::Processes),
             ("iou", "iou network", Lane::Processes),
         ] {
             assert_eq!(lane(package, suite), expected, "{suite}");
@@ -414,7 +417,7 @@ mod tests {
 
     #[test]
     fn every_waiting_suite_exists() {
-        for name in WAITING {
+        for name in WAITING.iter().chain(TIMED) {
             let (package, module) = name.split_once(' ').expect(name);
             let modules = metadata::root()
                 .join("crates")

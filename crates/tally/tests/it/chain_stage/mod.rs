@@ -197,9 +197,12 @@ where
 
 /// Until a node stands at least so high.
 pub async fn reaches(client: &ChainClient, height: u32) {
+    let block = height.to_string();
     eventually("the chain grows", async || {
         let status = client.status().await.ok()?;
-        (status.height >= height).then_some(())
+        // The height is shown when the block joins the chain, and its rows a commit later.
+        let is_readable = client.block(&block, "none").await.is_ok();
+        (status.height >= height && is_readable).then_some(())
     })
     .await;
 }
