@@ -63,7 +63,8 @@ enum Lane {
     Processes,
     /// The suites in [`WAITING`].
     Waiting,
-    /// The crates in [`COMPUTING`] without the suites in [`TIMED`], at a low priority, so that the tests in the other lanes meet their deadlines.
+    /// The crates in [`COMPUTING`] without the suites in [`TIMED`]. They have a low priority, so that the tests in the other lanes
+    /// meet their deadlines.
     Computing,
 }
 

@@ -104,15 +104,15 @@ impl Integrity {
         context.reply(token, reply);
     }
 
-    /// Asks every other node, each from the beginning of its ledger. A running recovery continues. One of data that was sound
-    /// continues the report of the last one.
+    /// Asks every other node, each from the beginning of its ledger. A recovery that runs goes on. If one has ended and nothing speaks
+    /// for a loss since, its counts and its list of transactions are carried on.
     fn begin_recovery(&mut self, context: &mut Context) {
         let running = self.recovery.as_ref();
         if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
             return;
         }
         let is_sound = !self.is_rolled_back() && self.links.is_empty();
-        let last = self.recovery.take().filter(|_| is_sound);
+        let ended = self.recovery.take().filter(|_| is_sound);
         let nodes = context.identity.network.nodes();
         let others = nodes.filter(|(id, _)| **id != context.my_id);
         let peers = others.map(|(id, _)| {
@@ -128,7 +128,7 @@ impl Integrity {
         });
         let peers: BTreeMap<PartyId, PeerRecovery> = peers.collect();
         let ids: Vec<PartyId> = peers.keys().copied().collect();
-        let begun = last.unwrap_or_else(|| Recovery {
+        let report = ended.unwrap_or_else(|| Recovery {
             begun: context.now.wall,
             peers: BTreeMap::new(),
             transactions: VecDeque::new(),
@@ -136,7 +136,7 @@ impl Integrity {
             notarised: 0,
             conflicts: 0,
         });
-        self.recovery = Some(Recovery { peers, ..begun });
+        self.recovery = Some(Recovery { peers, ..report });
         if !self.is_rolled_back() && !self.links.is_empty() {
             // The operator takes the data for an older copy, although nothing proves it.
             let reason =

@@ -27,7 +27,7 @@ pub(super) fn check(caller: &Caller, operation: Option<&Operation>) -> Result<()
             return Err(forbidden(&format!("{action}:NAME for any NAME")));
         }
         Some(Permission::Balances) => (caller.may_read_balances(), "vault.balances"),
-        // What a user may start, the user may also look at. The owner of the flow is compared later.
+        // Users may also look at the flows that they may start. The owner of the flow is compared later.
         Some(Permission::Own("flow.read")) => (may_read(held), "flow.read"),
         Some(Permission::Own(action)) => (held.allow(action, None), action),
     };
