@@ -24,6 +24,7 @@ pub mod metrics;
 mod running;
 mod thread;
 mod waiters;
+mod workers;
 
 pub use commit::RoundMetrics;
 pub use core::{Commit, Core, EventOf, Messages, Output, QueryOf, Shell};
@@ -33,3 +34,4 @@ pub use mailbox::{Mailbox, Weigh};
 pub use running::{Parts, Running, start};
 pub use thread::ROUND_EVENTS_MAX;
 pub use waiters::Waiters;
+pub use workers::{WorkerMetrics, WorkerPool};
