@@ -106,7 +106,11 @@ struct Node {
 impl Node {
     /// Executes the actions; answers every effect except requests at once.
     fn work_off(&mut self) {
-        while !self.out.is_empty() {
+        loop {
+            self.engine.run_ready(&mut self.out);
+            if self.out.is_empty() {
+                return;
+            }
             std::mem::swap(&mut self.out, &mut self.work);
             let mut work = std::mem::take(&mut self.work);
             for action in work.drain(..) {
@@ -184,9 +188,7 @@ fn main() {
                 origin: None,
                 caller: vec![1; 16],
             };
-            node.engine
-                .start(start, &mut node.out)
-                .expect("the flow starts");
+            node.engine.start(start).expect("the flow starts");
         }
         node.work_off();
         node.engine.end_of_round(&mut node.out);

@@ -41,8 +41,8 @@ pub use effect::{
     SleepClocks,
 };
 pub use engine::{
-    EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
-    RESPONDER_BYTES, Stage,
+    EngineAction, FlowEngine, FlowStatus, FlowStep, FlowStepped, Kill, Loaded, MissingVersion,
+    Pause, PeerUsage, RESPONDER_BYTES, Stage,
 };
 pub use error::{COUNTERPARTY_SILENT_CODE, ERRORS, FlowError, KILLED_CODE, SHARE_EXCEEDED_CODE};
 pub use flow::{Flow, Responder};

@@ -19,6 +19,7 @@ use crate::figures::Figures;
 use crate::flows::waits::EffectId;
 use crate::identity::Identity;
 use crate::intake::signatures::Signatures;
+use crate::jobs::Gathered;
 use crate::message::PeerMessage;
 use crate::message_limits::MessageLimits;
 use crate::options::KernelOptions;
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) commits: Commits,
     /// Work that is due within the round, in this order. [`Kernel`](crate::Kernel) does it in `settle`.
     pub(crate) work: VecDeque<Work>,
+    /// Jobs that are due within the round.
+    pub(crate) jobs: Gathered,
     pub(crate) figures: Figures,
     /// The signatures that the round checks as one batch, and those known to be good.
     pub(crate) signatures: Signatures,
@@ -73,6 +76,7 @@ impl Context {
             round: Round::default(),
             commits: Commits::default(),
             work: VecDeque::new(),
+            jobs: Gathered::default(),
             figures: Figures::default(),
             signatures: Signatures::new(&options),
             commands: Commands::default(),

@@ -33,7 +33,7 @@ impl LedgerView<'_> {
     /// Runs the contracts of a transaction whose dependencies are all recorded.
     pub(crate) fn run_contracts(
         self,
-        transaction: &SignedTransaction,
+        transaction: &Arc<SignedTransaction>,
         context: &Context,
     ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
         self.contracts

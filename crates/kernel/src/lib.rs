@@ -13,6 +13,7 @@ mod figures;
 pub mod files;
 pub mod folder;
 mod identity;
+pub mod jobs;
 mod open_error;
 mod options;
 pub mod port;

@@ -17,8 +17,10 @@ pub(crate) enum Work {
     Engine(EngineAction),
     /// An item's signatures are good: look for its dependencies.
     Signed(ItemId),
-    /// An item's dependencies are all recorded.
+    /// An item's dependencies are all recorded: its contracts are due.
     Ready(ItemId),
+    /// An item's contracts have run.
+    Judged(ItemId),
     /// A message of this node to itself.
     Loopback(PeerMessage),
 }

@@ -37,6 +37,7 @@ mod swaps;
 mod swarm;
 mod trace;
 mod view;
+mod workers;
 mod workload;
 mod world;
 

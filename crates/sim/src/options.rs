@@ -37,11 +37,13 @@ pub enum Bug {
     LocksFreedEarly,
     /// Banks never give up on a silent counterparty.
     LocksNeverFreed,
+    /// The results of signatures are taken in the order of their completion.
+    JobsMisordered,
 }
 
 impl Bug {
     /// All bugs with their names on the command line.
-    pub const ALL: [(Bug, &str); 15] = [
+    pub const ALL: [(Bug, &str); 16] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
         (Bug::SyncSkipped, "sync-skipped"),
@@ -60,6 +62,7 @@ impl Bug {
         (Bug::ClockTrusted, "clock-trusted"),
         (Bug::LocksFreedEarly, "locks-freed-early"),
         (Bug::LocksNeverFreed, "locks-never-freed"),
+        (Bug::JobsMisordered, "jobs-misordered"),
     ];
 
     /// Returns the name on the command line.

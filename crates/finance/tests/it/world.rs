@@ -92,7 +92,8 @@ impl World {
             caller: Vec::new(),
         };
         let mut actions = Vec::new();
-        self.engine.start(record, &mut actions)?;
+        self.engine.start(record)?;
+        self.engine.run_ready(&mut actions);
         loop {
             let mut next = Vec::new();
             for action in std::mem::take(&mut actions) {
@@ -104,6 +105,7 @@ impl World {
                     } => {
                         let result = self.answer(request);
                         self.engine.complete(flow, effect, result, &mut next);
+                        self.engine.run_ready(&mut next);
                     }
                     EngineAction::Ended { outcome, .. } => {
                         self.locked.clear();

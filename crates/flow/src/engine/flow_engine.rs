@@ -28,6 +28,8 @@ pub struct FlowEngine {
     pub(super) monotonic: Monotonic,
     pub(super) flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
     pub(super) touched: Vec<FlowId>,
+    /// Flows that got an input, in order. A flow may have left since.
+    pub(super) ready: Vec<FlowId>,
     pub(super) shares: PeerShares,
 }
 
@@ -41,17 +43,20 @@ pub(super) enum Live {
 /// A flow that runs.
 pub(super) struct Running {
     pub(super) start: StartRecord,
-    pub(super) future: FlowFuture,
+    /// `None` while a step is taken.
+    pub(super) future: Option<FlowFuture>,
     pub(super) shared: Arc<FlowState>,
     /// The number of rows of its journal.
     pub(super) rows: u32,
+    /// Whether it got an input and has not taken the step for it.
+    pub(super) ready: bool,
     /// Whether it is among the touched flows of this round.
     pub(super) touched: bool,
     /// The time of its last step in this run of the node.
     pub(super) since: Timestamp,
     /// The time of its last step by the monotonic clock.
     pub(super) stepped: Monotonic,
-    /// Whether its last poll panicked.
+    /// Whether its last step panicked.
     pub(super) panicked: bool,
     /// Its earlier failures.
     pub(super) chart: Option<Box<Chart>>,
@@ -81,6 +86,7 @@ impl FlowEngine {
             monotonic: Monotonic::START,
             flows: HashMap::default(),
             touched: Vec::new(),
+            ready: Vec::new(),
             shares: PeerShares::default(),
         }
     }
@@ -142,13 +148,9 @@ impl FlowEngine {
         self.flows.contains_key(flow)
     }
 
-    /// Starts a flow. On an error nothing was started: the flow is unknown, its version is retired, its arguments do not decode,
-    /// or the id is in use.
-    pub fn start(
-        &mut self,
-        record: StartRecord,
-        out: &mut Vec<EngineAction>,
-    ) -> Result<(), FlowError> {
+    /// Starts a flow, which is ready for its first step then. On an error nothing was started: the flow is unknown, its version is
+    /// retired, its arguments do not decode, or the id is in use.
+    pub fn start(&mut self, record: StartRecord) -> Result<(), FlowError> {
         if self.flows.contains_key(&record.id) {
             let text = format!("flow {} is already live", record.id);
             return Err(FlowError::listed(&DUPLICATE_FLOW, text));
@@ -162,12 +164,12 @@ impl FlowEngine {
             cell.begin(Input::Start);
         }
         self.insert(running);
-        self.poll(id, out);
+        self.make_ready(id);
         Ok(())
     }
 
-    /// Delivers the result of an effect. A result that no flow waits for is ignored, because the flow has ended or
-    /// abandoned the effect.
+    /// Delivers the result of an effect. Its flow is ready for a step then. A result that no flow waits for is ignored, because the
+    /// flow has ended or abandoned the effect.
     pub fn complete(
         &mut self,
         flow: FlowId,
@@ -175,16 +177,22 @@ impl FlowEngine {
         result: EffectResult,
         out: &mut Vec<EngineAction>,
     ) {
+        self.catch_up(flow, out);
         let Some(Live::Running(running)) = self.flows.get(&flow) else {
             return;
         };
         if running.shared.cell().answer(effect, result) {
-            self.poll(flow, out);
+            self.make_ready(flow);
         }
     }
 
-    /// Ends a round: writes one row for each flow that has new entries and has not ended.
+    /// Ends a round: writes one row for each flow that has new entries and has not ended. No flow may be ready.
     pub fn end_of_round(&mut self, out: &mut Vec<EngineAction>) {
+        assert!(
+            self.ready.is_empty(),
+            "the round ends before the steps of {} flows",
+            self.ready.len()
+        );
         for flow in std::mem::take(&mut self.touched) {
             match self.flows.get_mut(&flow) {
                 Some(Live::Running(running)) => {

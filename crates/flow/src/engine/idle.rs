@@ -8,7 +8,6 @@
 
 use primitives::Monotonic;
 
-use super::actions::EngineAction;
 use super::flow_engine::{FlowEngine, Live};
 use crate::error::SESSION_IDLE;
 use crate::journal::ORIGIN_SESSION;
@@ -24,7 +23,7 @@ impl FlowEngine {
     }
 
     /// Ends sessions whose peers have been silent for too long, at most `LOOKS_MAX` per call; further calls end the rest.
-    pub fn end_idle(&mut self, out: &mut Vec<EngineAction>) {
+    pub fn end_idle(&mut self) {
         for _ in 0..LOOKS_MAX {
             let Some(flow) = self.shares.due(self.monotonic) else {
                 return;
@@ -33,7 +32,7 @@ impl FlowEngine {
             let since = self.waits_for_peer_since(&flow);
             let deadline = since.and_then(|since| self.idle_after(since));
             match deadline.filter(|deadline| *deadline <= self.monotonic) {
-                Some(_) => self.end_silent(flow, out),
+                Some(_) => self.end_silent(flow),
                 None => self.shares.look_at(flow, deadline),
             }
         }
@@ -60,14 +59,16 @@ impl FlowEngine {
     /// Returns the time since which a responder has waited for the peer that opened its session, and for nothing else.
     fn waits_for_peer_since(&self, flow: &FlowId) -> Option<Monotonic> {
         match self.flows.get(flow)? {
-            Live::Running(running) if running.shared.cell().waits_for_origin() => {
+            Live::Running(running)
+                if !running.ready && running.shared.cell().waits_for_origin() =>
+            {
                 Some(running.stepped)
             }
             _ => None,
         }
     }
 
-    fn end_silent(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+    fn end_silent(&mut self, flow: FlowId) {
         self.shares.look_at(flow, None);
         let Some(Live::Running(running)) = self.flows.get(&flow) else {
             return;
@@ -84,6 +85,6 @@ impl FlowEngine {
             .shared
             .cell()
             .break_session(ORIGIN_SESSION, error.to_rejection());
-        self.poll(flow, out);
+        self.make_ready(flow);
     }
 }

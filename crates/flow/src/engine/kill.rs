@@ -22,6 +22,7 @@ pub enum Kill {
 impl FlowEngine {
     /// Kills a flow, even one that is set aside.
     pub fn kill(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Kill {
+        self.catch_up(flow, out);
         match self.flows.get_mut(&flow) {
             None => Kill::Unknown,
             Some(Live::Running(running)) => {

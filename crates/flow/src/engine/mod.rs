@@ -30,6 +30,7 @@ mod sessions;
 mod set_aside;
 mod shares;
 mod status;
+mod step;
 
 pub use actions::EngineAction;
 pub use flow_engine::FlowEngine;
@@ -38,3 +39,4 @@ pub use loaded::Loaded;
 pub use pause::Pause;
 pub use shares::{PeerUsage, RESPONDER_BYTES};
 pub use status::{FlowStatus, MissingVersion, Stage};
+pub use step::{FlowStep, FlowStepped};

@@ -30,6 +30,7 @@ impl FlowEngine {
     /// Pauses a flow: it does not run until it is [retried](FlowEngine::retry), even after a restart. Messages that arrive
     /// meanwhile are kept, within the limit of a parked flow.
     pub fn pause(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
+        self.catch_up(flow, out);
         if let Some(Live::Running(running)) = self.flows.get_mut(&flow) {
             let mut cell = running.shared.cell();
             if cell.is_unsettled() {
@@ -50,6 +51,7 @@ impl FlowEngine {
     /// than a late one, as on an older copy of the node's data. The answer to the request is ignored: once the flow is
     /// [retried](FlowEngine::retry), it makes the request again. Never returns [`Pause::Waiting`].
     pub fn halt(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
+        self.catch_up(flow, out);
         match self.flows.get_mut(&flow) {
             None => Pause::Unknown,
             Some(Live::Loaded(_)) => Pause::Idle,

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
 
 use primitives::Timestamp;
 
@@ -12,6 +11,7 @@ use super::loaded::LoadedFlow;
 use super::parked::ParkedFlow;
 use super::run::drain;
 use super::set_aside::chart_action;
+use super::step::{StepResult, poll_once};
 use crate::cell::{Input, Replay};
 use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
 use crate::hospital::Condition;
@@ -92,7 +92,8 @@ impl FlowEngine {
                 self.insert(running);
                 self.watch_silence(flow);
                 if unbegun {
-                    self.poll(flow, out);
+                    self.make_ready(flow);
+                    self.catch_up(flow, out);
                     self.begun(flow, out);
                 }
                 for entry in loaded.deferred {
@@ -132,7 +133,8 @@ impl FlowEngine {
             return;
         };
         if running.shared.cell().arrive(session, body) {
-            self.poll(flow, out);
+            self.make_ready(flow);
+            self.catch_up(flow, out);
         }
     }
 
@@ -260,10 +262,12 @@ fn diverged(running: &Running) -> Result<(), FlowError> {
 }
 
 fn step(running: &mut Running) -> Result<(), FlowError> {
-    match running.poll_once() {
-        Poll::Pending => diverged(running),
-        Poll::Ready(Ok(_)) => Err(mismatch("the flow ended earlier than it did before")),
-        Poll::Ready(Err(error)) => Err(mismatch(format!(
+    let Running { future, shared, .. } = running;
+    let future = future.as_mut().expect("a replay takes its own steps");
+    match poll_once(future, shared) {
+        StepResult::Waits => diverged(running),
+        StepResult::Ended(Ok(_)) => Err(mismatch("the flow ended earlier than it did before")),
+        StepResult::Ended(Err(error)) | StepResult::Panicked(error) => Err(mismatch(format!(
             "the flow failed where it did not fail before: {error}"
         ))),
     }

@@ -1,11 +1,15 @@
-//! Creating, polling and ending flows.
+//! Creating flows, their steps, and their ends.
+//!
+//! # Invariants
+//! - Each input of a flow is followed by a step of its own, because a replay polls the flow after each input.
+//! - No round ends with a flow that is ready, so a row of the journal ends with a step.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use super::actions::EngineAction;
 use super::flow_engine::{FlowEngine, Live, Running};
+use super::step::{FlowStep, FlowStepped, StepResult};
 use crate::cell::{Cell, Output};
 use crate::flow_state::FlowState;
 use crate::journal::ORIGIN_SESSION;
@@ -38,9 +42,10 @@ impl FlowEngine {
         }?;
         Ok(Running {
             start,
-            future,
+            future: Some(future),
             shared,
             rows: 0,
+            ready: false,
             touched: false,
             since: self.now,
             stepped: self.monotonic,
@@ -54,25 +59,93 @@ impl FlowEngine {
             .insert(running.start.id, Live::Running(Box::new(running)));
     }
 
-    /// Polls a running flow once, after an input.
-    pub(super) fn poll(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+    /// Notes that a flow got an input. Its next step is due within the round.
+    pub(super) fn make_ready(&mut self, flow: FlowId) {
         let Some(Live::Running(running)) = self.flows.get_mut(&flow) else {
             return;
         };
+        assert!(
+            !running.ready,
+            "flow {flow} got an input before its step for the last one"
+        );
+        running.ready = true;
+        self.ready.push(flow);
         if !running.touched {
             running.touched = true;
             self.touched.push(flow);
         }
+    }
+
+    /// Takes the steps of all flows that are ready, in the order of their inputs. Each must be [run](FlowStep::run) and passed to
+    /// [`stepped`](FlowEngine::stepped) before any other call.
+    pub fn take_ready(&mut self) -> Vec<FlowStep> {
+        let ready = std::mem::take(&mut self.ready);
+        let steps = ready.into_iter().filter_map(|flow| self.take_step(flow));
+        steps.collect()
+    }
+
+    /// Returns the number of flows that are ready for a step. A flow that has ended since may be counted.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Runs the steps of all flows that are ready, one after another.
+    pub fn run_ready(&mut self, out: &mut Vec<EngineAction>) {
+        for step in self.take_ready() {
+            self.stepped(step.run(), out);
+        }
+    }
+
+    /// Runs the step of a flow at once if it is due, because the next input needs its result.
+    pub(super) fn catch_up(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) {
+        if let Some(step) = self.take_step(flow) {
+            self.stepped(step.run(), out);
+        }
+    }
+
+    fn take_step(&mut self, flow: FlowId) -> Option<FlowStep> {
+        let Some(Live::Running(running)) = self.flows.get_mut(&flow) else {
+            return None;
+        };
+        // The list may name a flow whose step was run already.
+        if !std::mem::take(&mut running.ready) {
+            return None;
+        }
         running.since = self.now;
         running.stepped = self.monotonic;
-        let is_responder = running.start.origin.is_some();
-        let put_out = {
+        let outputs = {
             let mut cell = running.shared.cell();
             cell.now = self.now;
             cell.outputs.len()
         };
-        match running.poll_once() {
-            Poll::Pending => {
+        let future = running.future.take();
+        Some(FlowStep {
+            flow,
+            future: future.expect("no other step of the flow is taken"),
+            shared: Arc::clone(&running.shared),
+            outputs,
+        })
+    }
+
+    /// Takes the result of a step.
+    pub fn stepped(&mut self, stepped: FlowStepped, out: &mut Vec<EngineAction>) {
+        let FlowStepped {
+            flow,
+            future,
+            outputs,
+            result,
+        } = stepped;
+        let Some(Live::Running(running)) = self.flows.get_mut(&flow) else {
+            panic!("flow {flow} does not run, and took a step");
+        };
+        assert!(
+            running.future.is_none() && !running.ready,
+            "flow {flow} took a step that was not due"
+        );
+        running.future = Some(future);
+        let is_responder = running.start.origin.is_some();
+        let outcome = match result {
+            StepResult::Waits => {
                 let mut cell = running.shared.cell();
                 if cell.kill && !cell.is_unsettled() {
                     cell.outputs
@@ -89,20 +162,24 @@ impl FlowEngine {
                         self.watch_silence(flow);
                     }
                 }
+                return;
             }
-            Poll::Ready(outcome) => {
-                let outcome = outcome.map_err(FlowError::of_unkilled);
-                let Some(Live::Running(running)) = self.flows.get(&flow) else {
-                    return;
-                };
-                let failure = outcome.as_ref().err();
-                match failure.and_then(|error| Some((error, self.verdict(running, error)?))) {
-                    Some((error, condition)) => {
-                        self.set_aside(flow, condition, error, put_out, out);
-                    }
-                    None => self.finish(flow, outcome, out),
-                }
+            StepResult::Ended(outcome) => outcome,
+            StepResult::Panicked(error) => {
+                running.panicked = true;
+                Err(error)
             }
+        };
+        let outcome = outcome.map_err(FlowError::of_unkilled);
+        let Some(Live::Running(running)) = self.flows.get(&flow) else {
+            return;
+        };
+        let failure = outcome.as_ref().err();
+        match failure.and_then(|error| Some((error, self.verdict(running, error)?))) {
+            Some((error, condition)) => {
+                self.set_aside(flow, condition, error, outputs, out);
+            }
+            None => self.finish(flow, outcome, out),
         }
     }
 
@@ -145,26 +222,6 @@ impl FlowEngine {
             peers,
             outcome,
         });
-    }
-}
-
-impl Running {
-    /// Polls the flow; a panic becomes its failure.
-    pub(super) fn poll_once(&mut self) -> Poll<Result<Vec<u8>, FlowError>> {
-        self.shared.cell().awaits_origin = false;
-        let mut task = Context::from_waker(Waker::noop());
-        let future = &mut self.future;
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut task))) {
-            Ok(Poll::Pending) => {
-                self.shared.cell().close_dropped();
-                Poll::Pending
-            }
-            Ok(Poll::Ready(outcome)) => Poll::Ready(outcome.map_err(FlowError::journaled)),
-            Err(panic) => {
-                self.panicked = true;
-                Poll::Ready(Err(FlowError::panicked("the flow", &*panic)))
-            }
-        }
     }
 }
 

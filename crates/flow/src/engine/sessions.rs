@@ -58,6 +58,7 @@ impl FlowEngine {
         body: SessionBody,
         out: &mut Vec<EngineAction>,
     ) {
+        self.catch_up(flow, out);
         let has_data = matches!(body, SessionBody::Data { .. });
         let limits = &self.environment.limits;
         // A message without data always finds room; above all, the end of a session must arrive.
@@ -82,7 +83,7 @@ impl FlowEngine {
                     };
                     drop(cell);
                     if input {
-                        self.poll(flow, out);
+                        self.make_ready(flow);
                     }
                     return;
                 }
@@ -165,7 +166,7 @@ impl FlowEngine {
         }
         self.shares.open(id, peer);
         self.insert(running);
-        self.poll(id, out);
+        self.make_ready(id);
         if let Some(payload) = first {
             let body = SessionBody::Data {
                 index: 0,

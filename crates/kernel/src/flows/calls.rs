@@ -1,6 +1,7 @@
 //! The calls of the rest of the kernel into the flows: results of effects, events of the round, and journals.
 
-use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, SessionMessage, SleepClocks};
+use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, FlowStep, FlowStepped};
+use flow::{SessionMessage, SleepClocks};
 use ledger::{PartyId, SelectionRequest, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, Moment, Timestamp};
 
@@ -49,8 +50,18 @@ impl Flows {
     }
 
     /// Ends flows whose peers have been silent for too long.
-    pub(crate) fn end_idle(&mut self, context: &mut Context) {
-        self.runner.end_idle(context);
+    pub(crate) fn end_idle(&mut self) {
+        self.runner.end_idle();
+    }
+
+    /// Takes the steps of all flows that have got an input.
+    pub(crate) fn take_ready(&mut self) -> Vec<FlowStep> {
+        self.runner.take_ready()
+    }
+
+    /// Takes the result of a step.
+    pub(crate) fn stepped(&mut self, stepped: FlowStepped, context: &mut Context) {
+        self.runner.stepped(stepped, context);
     }
 
     /// Asks for the oldest rows of the history, if some have to be deleted.

@@ -1,10 +1,10 @@
 //! The flow engine within the kernel: its actions become work of the round at once.
 //!
 //! # Invariants
-//! - No action of the engine outlives the call that made it. Each method that runs a flow passes the actions on before it returns.
+//! - No action of the engine outlives the call that made it. Each method that makes actions passes them on before it returns.
 
-use flow::{EffectResult, EngineAction, FlowEngine, FlowError, FlowId, Kill, Loaded, Pause};
-use flow::{SessionMessage, StartRecord};
+use flow::{EffectResult, EngineAction, FlowEngine, FlowError, FlowId, FlowStep, FlowStepped};
+use flow::{Kill, Loaded, Pause, SessionMessage, StartRecord};
 use ledger::PartyId;
 use primitives::{Moment, Monotonic};
 
@@ -53,19 +53,19 @@ impl Runner {
     }
 
     /// Starts a flow. After an error nothing was started.
-    pub(crate) fn start(
-        &mut self,
-        record: StartRecord,
-        context: &mut Context,
-    ) -> Result<(), FlowError> {
-        let started = self.engine.start(record, &mut self.actions);
-        assert!(
-            started.is_ok() || self.actions.is_empty(),
-            "a start that failed has {} actions",
-            self.actions.len()
-        );
+    pub(crate) fn start(&mut self, record: StartRecord) -> Result<(), FlowError> {
+        self.engine.start(record)
+    }
+
+    /// Takes the steps of all flows that have got an input.
+    pub(super) fn take_ready(&mut self) -> Vec<FlowStep> {
+        self.engine.take_ready()
+    }
+
+    /// Takes the result of a step.
+    pub(super) fn stepped(&mut self, stepped: FlowStepped, context: &mut Context) {
+        self.engine.stepped(stepped, &mut self.actions);
         self.pass_on(context);
-        started
     }
 
     /// Gives an effect its result. Its flow continues within this round.
@@ -152,9 +152,8 @@ impl Runner {
     }
 
     /// Ends flows whose peers have been silent for too long.
-    pub(crate) fn end_idle(&mut self, context: &mut Context) {
-        self.engine.end_idle(&mut self.actions);
-        self.pass_on(context);
+    pub(crate) fn end_idle(&mut self) {
+        self.engine.end_idle();
     }
 
     /// Ends a round: each flow that has changed writes one journal row.

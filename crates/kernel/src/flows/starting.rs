@@ -220,7 +220,7 @@ impl Flows {
         };
         let begun = begun.and_then(|version| {
             let record = start_record(start, version, client, context);
-            self.runner.start(record, context)
+            self.runner.start(record)
         });
         if let Err(error) = begun {
             let rejection = error.to_rejection();

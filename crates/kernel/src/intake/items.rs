@@ -245,6 +245,12 @@ impl Intake {
         self.items.get(&item).is_some_and(|item| item.deciding)
     }
 
+    /// Returns the transaction of an item whose contracts are due.
+    pub(crate) fn to_judge(&self, item: ItemId) -> Option<&Arc<SignedTransaction>> {
+        let item = self.items.get(&item).filter(|item| !item.deciding)?;
+        Some(&item.transaction)
+    }
+
     /// Returns the unverified items that a peer wants notarised.
     pub(super) fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
         let theirs = self.items.iter().filter(|(_, item)| {

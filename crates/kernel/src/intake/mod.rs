@@ -3,6 +3,7 @@
 pub(crate) mod classify;
 pub(crate) mod concerns;
 pub(crate) mod contract_checks;
+pub(crate) mod contract_job;
 mod deliveries;
 pub(crate) mod fault;
 mod files;

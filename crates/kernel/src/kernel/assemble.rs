@@ -19,6 +19,7 @@ use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
+use crate::jobs::Inline;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
@@ -110,6 +111,7 @@ impl Kernel {
             files: Files::new(options.file_rows_bytes),
             consents: Consents::default(),
             contract_checks: ContractChecks::new(options.known_signatures_bytes),
+            workers: Box::new(Inline),
             context,
         }
     }

@@ -292,7 +292,7 @@ impl Kernel {
         }
         while let Some((peer, bytes)) = self.context.next_deferred() {
             self.take_message(peer, &bytes, reads)?;
-            self.settle(reads)?;
+            self.proceed(reads)?;
         }
         Ok(())
     }

@@ -5,6 +5,8 @@
 //! - Everything that leaves the node (messages, replies) is in the `then` of the round's commit. It leaves after that batch and
 //!   all earlier ones are durable. A round that writes nothing acts at once if no commit is in flight.
 //! - No signature is checked alone when others wait: checks of a round are one batch.
+//! - Work that depends on nothing but its input is done as jobs, in batches ([`crate::jobs`]). No round ends with a job that was
+//!   gathered before its flows wrote their journals.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
 mod assemble;
@@ -12,6 +14,7 @@ mod closing;
 mod common_events;
 mod dispatch;
 mod gauges;
+mod job_batches;
 mod opening;
 mod router;
 mod turns;
@@ -32,6 +35,7 @@ use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
+use crate::jobs::Workers;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::ledger_view::LedgerView;
@@ -63,9 +67,17 @@ pub struct Kernel {
     files: Files,
     consents: Consents,
     contract_checks: ContractChecks,
+    workers: Box<dyn Workers>,
 }
 
 impl Kernel {
+    /// Has the jobs done by these workers. Without this call the kernel does them itself.
+    #[must_use]
+    pub fn with_workers(mut self, workers: Box<dyn Workers>) -> Self {
+        self.workers = workers;
+        self
+    }
+
     /// Takes one event. Nothing leaves before [`Kernel::flush`].
     ///
     /// # Errors
@@ -79,7 +91,7 @@ impl Kernel {
         self.advance(now);
         self.dispatch(event, reads)?;
         self.route(reads)?;
-        self.settle(reads)
+        self.proceed(reads)
     }
 
     /// Ends a round: checks the collected signatures, takes a batch for the notary, and returns the actions.
@@ -100,6 +112,9 @@ impl Kernel {
         self.context.take_put_off();
         loop {
             self.settle(reads)?;
+            if self.run_jobs(reads)? {
+                continue;
+            }
             if self.context.signatures.is_due() {
                 self.check_signatures(reads)?;
                 continue;
@@ -115,7 +130,7 @@ impl Kernel {
                 notarisation.refuse_undecided(&mut self.context);
             }
             self.route(reads)?;
-            if self.context.work.is_empty() && !self.context.signatures.is_due() {
+            if self.is_settled() {
                 break;
             }
         }
@@ -162,7 +177,8 @@ impl Kernel {
                 .notarisation
                 .as_ref()
                 .is_some_and(Notarisation::can_ask);
-        let at_once = self.flows.can_revive(&self.context)
+        let at_once = self.has_jobs()
+            || self.flows.can_revive(&self.context)
             || self.flows.next_to_wake(&self.context).is_some()
             || asks;
         // Wake-ups that depend on several parts.
@@ -198,7 +214,8 @@ impl Kernel {
                     let command = IntakeCommand::LookForDependencies(item);
                     self.carry(command, reads)?;
                 }
-                Work::Ready(item) => {
+                Work::Ready(item) => self.context.jobs.settle(item),
+                Work::Judged(item) => {
                     self.carry(IntakeCommand::Settle(item), reads)?;
                 }
                 Work::Loopback(message) => {

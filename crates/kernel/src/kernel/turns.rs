@@ -1,5 +1,5 @@
-//! The turns of flows in a round: flows to restore, and queued starts. Each flow settles before the next one begins, because the
-//! room for flows depends on the work of those that run.
+//! The turns of flows in a round: flows to restore, and queued starts. The room for flows depends on the work of those that run. So
+//! their jobs are done every [`GATHERED_MAX`](crate::jobs::GATHERED_MAX) flows, not only at the end of the round.
 
 use primitives::{Hash, Monotonic, Timestamp};
 
@@ -23,7 +23,7 @@ impl Kernel {
 
     /// Gives their turns to all flows that may run, within the limits of a round.
     pub(super) fn run_flows(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        self.flows.end_idle(&mut self.context);
+        self.flows.end_idle();
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.flows.note_peers_behind(ahead >= AHEAD_MAX);
         self.queue_scheduled(reads)?;
@@ -44,7 +44,7 @@ impl Kernel {
             self.flows.wake(flow, &mut self.context, reads)?;
             self.route(reads)?;
             self.flows.kill_if_asked(flow, &mut self.context);
-            self.settle(reads)?;
+            self.proceed(reads)?;
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Kernel {
         for flow in self.flows.take_revivable(&self.context) {
             self.flows.bring_back(flow, &mut self.context, reads)?;
             self.route(reads)?;
-            self.settle(reads)?;
+            self.proceed(reads)?;
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Kernel {
         while self.flows.start_next(begun, &mut self.context) {
             begun += 1;
             self.route(reads)?;
-            self.settle(reads)?;
+            self.proceed(reads)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use flow::{EffectResult, FlowError};
 use ledger::{OwnershipProof, PartyId, WireTransaction};
-use primitives::{Encode, Hash, KeyPair, PublicKey, Signature, SignatureContext};
+use primitives::{Encode, Hash, KeyPair, PublicKey, SignatureContext};
 use vault::ViewChange;
 
 use super::store::KeyBook;
@@ -10,6 +10,7 @@ use crate::command::KeysCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::identity::Identity;
+use crate::jobs::Signing;
 use crate::port::{Reads, StoreFailure};
 
 impl KeyBook {
@@ -26,15 +27,13 @@ impl KeyBook {
                 key,
                 purpose,
                 message,
-            } => {
-                let signed = self.sign(&key, purpose, &message, context, reads)?;
-                if let Ok(signature) = &signed {
-                    let signatures = &mut context.signatures;
-                    signatures.trust_own(key, purpose, message, signature);
+            } => match self.signing(key, purpose, message, context, reads)? {
+                Ok(signing) => {
+                    context.jobs.sign(effect, signing);
+                    return Ok(());
                 }
-                let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
-                (effect, result)
-            }
+                Err(error) => (effect, EffectResult::Failed(error)),
+            },
             KeysCommand::Fresh { effect, audience } => {
                 (effect, self.make_fresh(audience, context, reads)?)
             }
@@ -65,27 +64,33 @@ impl KeyBook {
         identity.keys.get(self.fixed(&identity.me.key)?)
     }
 
-    /// Signs a message with one of this node's keys.
-    fn sign(
+    /// Returns a signature to make with one of this node's keys.
+    fn signing(
         &self,
-        key: &PublicKey,
+        key: PublicKey,
         purpose: SignatureContext,
-        message: &Hash,
+        message: Hash,
         context: &Context,
         reads: &dyn Reads,
-    ) -> Result<Result<Signature, FlowError>, StoreFailure> {
+    ) -> Result<Result<Signing, FlowError>, StoreFailure> {
         let identity = &context.identity;
-        let pair = match self.fixed(key) {
-            Some(place) => identity.keys.get(place).cloned(),
-            None => {
-                let fresh = self.fresh(key, &identity.network, reads)?;
-                fresh.and_then(|fresh| Some(self.identity_key(identity)?.derive(fresh.number)))
-            }
+        let (pair, fresh) = match self.fixed(&key) {
+            Some(place) => (identity.keys.get(place), None),
+            None => match self.fresh(&key, &identity.network, reads)? {
+                Some(fresh) => (self.identity_key(identity), Some(fresh.number)),
+                None => (None, None),
+            },
         };
-        // Another key than asked for: the store was made by a node with another identity.
-        let pair = pair.filter(|pair| pair.public() == key);
-        let signed = pair.map(|pair| pair.sign(purpose, message));
-        Ok(signed.ok_or_else(|| errors::unknown_key(key)))
+        let Some(pair) = pair.cloned() else {
+            return Ok(Err(errors::unknown_key(&key)));
+        };
+        Ok(Ok(Signing {
+            pair,
+            fresh,
+            key,
+            purpose,
+            message,
+        }))
     }
 
     /// Makes a fresh key for a flow. A peer that was told many keys without using them gets one of these again.

@@ -209,6 +209,7 @@ fn only_who_is_owed_a_transaction_answers_for_it() {
     net.script(2);
     net.script(3);
     let issued = net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
     let paid = net.start(1, "cash.pay", &pay(4, 2), None);
     net.settle();
     assert_eq!(net.ended(issued), Ok(true));

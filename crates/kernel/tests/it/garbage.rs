@@ -113,6 +113,7 @@ fn garbage_is_counted_and_complained_of_twenty_times_a_minute() {
 fn what_a_peer_writes_can_not_forge_lines_of_the_log() {
     let mut net = net();
     let issued = net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
     let paid = net.start(1, "cash.pay", &pay(4, 2), None);
     net.settle();
     let id = net.nodes[1].disk.ledger()[1].1.id();

@@ -23,6 +23,8 @@ const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
+/// Maximum number of threads for the kernel's jobs.
+const WORKERS_MAX: u64 = 256;
 /// Maximum number of threads for connections.
 const IO_THREADS_MAX: u64 = 256;
 
@@ -53,12 +55,13 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { p2p, api, users, limits, attachments, flows, hospital, cache, store, .. } = self;
+        let Self { node, p2p, api, users, limits, attachments, flows, hospital, cache, store, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
         let seconds = |field, value, least| of(field, value, least, SECONDS_MAX);
         let mut ranged = vec![
+            of("node.workers", node.workers.into(), 0, WORKERS_MAX),
             of("p2p.linger_us", p2p.linger_us, 0, LINGER_US_MAX),
             bytes("p2p.queue_bytes", p2p.queue_bytes, 0),
             count("api.connections_max", api.connections_max, 1),

@@ -19,6 +19,21 @@ pub struct NodeSection {
     /// The folder of its data, relative to the node's folder.
     #[serde(default = "data_dir")]
     pub data_dir: PathBuf,
+    /// Threads that do the kernel's jobs, its own included; 0 for as many as there are cores.
+    #[serde(default)]
+    pub workers: u16,
+}
+
+impl NodeSection {
+    /// Returns the number of threads beside the kernel's that do its jobs.
+    pub fn other_workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = match self.workers {
+            0 => cores(),
+            workers => workers.into(),
+        };
+        workers - 1
+    }
 }
 
 /// `[p2p]`

@@ -61,6 +61,7 @@ mod view;
 mod view_feed;
 mod view_fill;
 mod view_rows;
+mod workers;
 
 pub use apps::Apps;
 pub use described::described_flows;

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use kernel::jobs::Job;
 use kernel::port::{Table, damaged};
 use kernel::{Event, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use primitives::storage::Reads;
-use runtime::Running;
+use runtime::{Running, WorkerPool};
 use store::{Class, CommitterOptions, Files, FilesOptions};
 use tokio::sync::watch;
 
@@ -31,6 +32,7 @@ use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
+use super::workers::KernelWorkers;
 use super::{history_look_ups, node_folder, opening, put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
@@ -139,6 +141,10 @@ impl Node {
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
 
         let metrics = Arc::new(NodeMetrics::new());
+        let workers = WorkerPool::start(config.node.other_workers(), Job::run, metrics.workers());
+        let workers =
+            workers.map_err(|error| StartError::System(format!("a worker thread: {error}")))?;
+        let kernel = kernel.with_workers(Box::new(KernelWorkers(workers)));
         let handle = KernelHandle::new(config.limits.inbound_bytes);
         let feed = Arc::new(ViewFeed::new(ledger_end));
         let me = info.party.id();

@@ -1,7 +1,7 @@
 //! The metrics of a node: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
 
-use runtime::RoundMetrics;
 use runtime::metrics::{Counter, Gauge, Histogram, Registry, Unit};
+use runtime::{RoundMetrics, WorkerMetrics};
 
 use super::cache::{CacheMetrics, KernelCacheMetrics};
 use super::peers::PeerMetrics;
@@ -84,6 +84,9 @@ node_metrics! {
 
     round_events: Histogram Count = "tally_step_events", "Events decided in one step of the kernel.";
     round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, with its signature checks and without its commit.";
+    jobs_by_kernel: Counter = "tally_jobs_total" ["thread" "kernel"], "Jobs done by the kernel's own thread and by the workers: steps of flows, signatures and contracts.";
+    jobs_by_workers: Counter = "tally_jobs_total" ["thread" "worker"], "Jobs done by the kernel's own thread and by the workers: steps of flows, signatures and contracts.";
+    jobs_time: Histogram Seconds = "tally_jobs_kernel_seconds", "Processor time that the kernel's thread spent on its part of a batch of jobs.";
     signature_batch: Histogram Count = "tally_signature_batch_checks", "Signatures checked in one batch.";
     signatures_put_off: Counter = "tally_signatures_put_off_total", "Signatures checked in idle time, because they exceeded the rate of the peer that caused them.";
     signatures_bad: Counter = "tally_signatures_bad_total", "Signatures that were not valid.";
@@ -191,6 +194,15 @@ impl NodeMetrics {
             commit_bytes: self.commit_bytes.clone(),
             commit_time: self.commit_time.clone(),
             commit_failures: self.commit_failures.clone(),
+        }
+    }
+
+    /// Returns the metrics that the workers of the kernel record.
+    pub fn workers(&self) -> WorkerMetrics {
+        WorkerMetrics {
+            by_caller: self.jobs_by_kernel.clone(),
+            by_workers: self.jobs_by_workers.clone(),
+            caller_time: self.jobs_time.clone(),
         }
     }
 

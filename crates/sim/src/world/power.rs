@@ -7,6 +7,7 @@ use primitives::PublicKey;
 
 use crate::Bug;
 use crate::membership::{NODES, SHORT, is_notary};
+use crate::workers::ShuffledWorkers;
 use crate::world::{What, World};
 
 impl World {
@@ -77,7 +78,11 @@ impl World {
             Kernel::open(options, identity, folder, &one.disk, now, &mut out)
         });
         match opened {
-            Ok(kernel) => one.kernel = Some(kernel),
+            Ok(kernel) => {
+                let misorders = self.options.bug == Some(Bug::JobsMisordered);
+                let workers = ShuffledWorkers::new(self.chance.fork(), misorders);
+                one.kernel = Some(kernel.with_workers(Box::new(workers)));
+            }
             Err(error) => {
                 return self
                     .auditor

@@ -204,6 +204,12 @@ fn locks_that_a_silent_counterparty_keeps_are_found() {
     check_found_by(silent, Bug::LocksNeverFreed, 30, &["does not end"]);
 }
 
+#[test]
+fn results_of_jobs_in_another_order_are_found() {
+    let complaints = ["notary.invalid_request", "a signature on transaction"];
+    check_found(Bug::JobsMisordered, 20, &complaints);
+}
+
 /// Number of seeds of the long run: `SIM_RUNS`, or 10,000.
 fn long_runs() -> u64 {
     let runs = std::env::var("SIM_RUNS").ok();

@@ -158,7 +158,7 @@ impl Bench<'_> {
             .run(work, currency, quantity, load, Arc::clone(&live))
             .await?;
         let before = self.lab.network.disk_use()?.live_bytes;
-        let costs = CostReading::of(&self.lab.network)?;
+        let costs = CostReading::of(&self.lab.network).await?;
         let mut rates = Vec::new();
         let (mut flows, mut failed) = (0usize, 0u64);
         let mut first = None;
@@ -176,7 +176,7 @@ impl Bench<'_> {
         if flows == 0 {
             bail!("{name}: nothing was delivered; first error: {first:?}");
         }
-        let costs = costs.costs(&self.lab.network, flows as u64)?;
+        let costs = costs.costs(&self.lab.network, flows as u64).await?;
         let after = self.lab.network.disk_use()?.live_bytes;
         let rate = Rate {
             per_s: median(&rates),
@@ -211,7 +211,7 @@ impl Bench<'_> {
         let lab = &mut self.lab;
         lab.run_at(work, "CHF", PAYMENT, (first, 1), Arc::clone(&live))
             .await?;
-        let before = CostReading::of(&lab.network)?;
+        let before = CostReading::of(&lab.network).await?;
         let arrived = lab.run_at(work, "CHF", PAYMENT, (rest, 1), live).await?;
         bar.end().await;
         let paid = arrived.latencies.count();
@@ -222,7 +222,7 @@ impl Bench<'_> {
                 arrived.faults
             );
         }
-        let costs = before.costs(&self.lab.network, paid)?;
+        let costs = before.costs(&self.lab.network, paid).await?;
         eprintln!("  {name:<26} {}", costs.text());
         Ok(costs)
     }

@@ -88,7 +88,7 @@ impl Bench {
         let version = self.registry.current_version(flow).unwrap();
         self.tick();
         self.engine
-            .start(start_record(n, flow, version, args), &mut self.out)
+            .start(start_record(n, flow, version, args))
             .unwrap();
         self.expect(expected);
     }
@@ -98,7 +98,7 @@ impl Bench {
         let version = self.registry.current_version(flow).unwrap();
         self.tick();
         let record = start_record(n, flow, version, args);
-        let error = self.engine.start(record, &mut self.out).unwrap_err();
+        let error = self.engine.start(record).unwrap_err();
         self.expect(&[]);
         error
     }
@@ -133,6 +133,7 @@ impl Bench {
     }
 
     pub fn round(&mut self, expected: &[&str]) {
+        self.engine.run_ready(&mut self.out);
         self.engine.end_of_round(&mut self.out);
         self.expect(expected);
     }
@@ -198,6 +199,7 @@ impl Bench {
 
     /// Executes the actions: journals them and keeps them as lines.
     pub fn work_off(&mut self) {
+        self.engine.run_ready(&mut self.out);
         for action in std::mem::take(&mut self.out) {
             // Charts get no line, because they follow from the lines next to them.
             if !matches!(action, EngineAction::Chart { .. }) {

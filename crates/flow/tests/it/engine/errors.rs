@@ -9,13 +9,7 @@ use crate::engine::flows::AskArgs;
 #[test]
 fn refused_starts_start_nothing() {
     let mut b = Bench::new();
-    let mut refused = |record| {
-        b.engine
-            .start(record, &mut b.out)
-            .unwrap_err()
-            .code
-            .into_owned()
-    };
+    let mut refused = |record| b.engine.start(record).unwrap_err().code.into_owned();
     let args = AskArgs {
         amount: 1,
         currency: "GBP".into(),
@@ -36,7 +30,7 @@ fn refused_starts_start_nothing() {
     b.start(1, "test.ask", &args, &["effect 1 rate"]);
     let record = start_record(1, "test.ask", 3, &args);
     assert_eq!(
-        b.engine.start(record, &mut b.out).unwrap_err().code,
+        b.engine.start(record).unwrap_err().code,
         "flow.duplicate_id"
     );
     b.text(1, 1, "2", &["ended 1 GBP 2"]);

@@ -66,6 +66,7 @@ fn a_payment_is_notarised_and_owed_to_the_others() {
     let answer = NotaryResponse::Signed(signed).to_bytes();
     b.complete(1, 3, Response(answer), &["effect 4 check signatures"]);
     b.engine.complete(id(1), 4, Done, &mut b.out);
+    b.engine.run_ready(&mut b.out);
     let Some(EngineAction::Effect {
         request: EffectRequest::Record {
             transaction,
@@ -160,18 +161,24 @@ fn a_signer_signs_with_each_of_its_keys_that_is_asked_for() {
     let (mut b, responder) = signer('B', 1);
     let mut a = Bench::new();
     a.engine
-        .start(
-            crate::engine::bench::start_record(1, "test.gather", 1, &args(&transaction, "B")),
-            &mut a.out,
-        )
+        .start(crate::engine::bench::start_record(
+            1,
+            "test.gather",
+            1,
+            &args(&transaction, "B"),
+        ))
         .unwrap();
+    a.engine.run_ready(&mut a.out);
     a.work_off();
     for (_, message) in a.sent.clone() {
         b.engine.on_session(party('A').id(), message, &mut b.out);
+        b.engine.run_ready(&mut b.out);
     }
     b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.engine
         .complete(responder, 2, owners("ABCD", "ABCB"), &mut b.out);
+    b.engine.run_ready(&mut b.out);
     // In the order of the keys.
     let mut own: Vec<char> = "BD".chars().collect();
     own.sort_by_key(|letter| key(*letter).public().clone());
@@ -179,6 +186,7 @@ fn a_signer_signs_with_each_of_its_keys_that_is_asked_for() {
         let signed = key(letter).sign(SignatureContext::Transaction, &transaction.id().hash());
         b.engine
             .complete(responder, effect, Signature(signed), &mut b.out);
+        b.engine.run_ready(&mut b.out);
     }
     b.work_off();
     let signs = b.lines.iter().filter(|line| line.ends_with(" sign"));
@@ -186,9 +194,11 @@ fn a_signer_signs_with_each_of_its_keys_that_is_asked_for() {
     let (_, message) = b.sent.remove(0);
     a.lines.clear();
     a.engine.on_session(party('B').id(), message, &mut a.out);
+    a.engine.run_ready(&mut a.out);
     a.work_off();
     assert_eq!(a.lines, ["effect 2 check signatures"]);
     a.engine.complete(id(1), 2, Done, &mut a.out);
+    a.engine.run_ready(&mut a.out);
     a.work_off();
     assert_eq!(a.lines.last().unwrap(), "failed flow.signature_missing");
 }
@@ -198,11 +208,14 @@ fn signatures_are_collected_in_parallel() {
     let transaction = make(&[coin(1)], 1, "ABC");
     let mut a = Bench::new();
     a.engine
-        .start(
-            crate::engine::bench::start_record(1, "test.gather", 1, &args(&transaction, "BC")),
-            &mut a.out,
-        )
+        .start(crate::engine::bench::start_record(
+            1,
+            "test.gather",
+            1,
+            &args(&transaction, "BC"),
+        ))
         .unwrap();
+    a.engine.run_ready(&mut a.out);
     a.work_off();
     // The first message travels with the opening.
     assert_eq!(a.sent.len(), 2);
@@ -212,6 +225,7 @@ fn signatures_are_collected_in_parallel() {
         for (to, message) in a.sent.clone() {
             if to == party(letter).id() {
                 b.engine.on_session(party('A').id(), message, &mut b.out);
+                b.engine.run_ready(&mut b.out);
             }
         }
         b.work_off();
@@ -224,11 +238,14 @@ fn signatures_are_collected_in_parallel() {
         );
         b.lines.clear();
         b.engine.complete(responder, 1, Done, &mut b.out);
+        b.engine.run_ready(&mut b.out);
         b.engine
             .complete(responder, 2, owners("ABC", "ABC"), &mut b.out);
+        b.engine.run_ready(&mut b.out);
         let signed = key(letter).sign(SignatureContext::Transaction, &transaction.id().hash());
         b.engine
             .complete(responder, 3, Signature(signed), &mut b.out);
+        b.engine.run_ready(&mut b.out);
         b.work_off();
         assert!(
             b.lines
@@ -239,8 +256,10 @@ fn signatures_are_collected_in_parallel() {
         );
         let (_, message) = b.sent.remove(0);
         a.engine.on_session(party(letter).id(), message, &mut a.out);
+        a.engine.run_ready(&mut a.out);
         let final_one = Transaction(Some(transaction.clone()));
         b.engine.complete(responder, 4, final_one, &mut b.out);
+        b.engine.run_ready(&mut b.out);
         b.work_off();
         assert_eq!(b.lines.last().unwrap(), "ended 0 bytes");
     }
@@ -258,20 +277,26 @@ fn a_proposal_can_be_refused() {
     let transaction = make(&[coin(1)], 2, "AB");
     let mut a = Bench::new();
     a.engine
-        .start(
-            crate::engine::bench::start_record(1, "test.gather", 1, &args(&transaction, "B")),
-            &mut a.out,
-        )
+        .start(crate::engine::bench::start_record(
+            1,
+            "test.gather",
+            1,
+            &args(&transaction, "B"),
+        ))
         .unwrap();
+    a.engine.run_ready(&mut a.out);
     a.work_off();
     a.lines.clear();
     let (mut b, responder) = signer('B', 1);
     for (_, message) in a.sent.clone() {
         b.engine.on_session(party('A').id(), message, &mut b.out);
+        b.engine.run_ready(&mut b.out);
     }
     b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.engine
         .complete(responder, 2, owners("AB", "AB"), &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.work_off();
     assert_eq!(b.lines.last().unwrap(), "failed test.terms");
     let (_, message) = b.sent.remove(0);
@@ -284,11 +309,14 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
     let transaction = make(&[coin(1)], 1, "AC");
     let start = |b: &mut Bench| {
         b.engine
-            .start(
-                crate::engine::bench::start_record(1, "test.gather", 1, &args(&transaction, "B")),
-                &mut b.out,
-            )
+            .start(crate::engine::bench::start_record(
+                1,
+                "test.gather",
+                1,
+                &args(&transaction, "B"),
+            ))
             .unwrap();
+        b.engine.run_ready(&mut b.out);
         b.work_off();
         b.lines.clear();
     };
@@ -297,10 +325,13 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
     let (mut b, responder) = signer('B', 1);
     for (_, message) in a.sent.clone() {
         b.engine.on_session(party('A').id(), message, &mut b.out);
+        b.engine.run_ready(&mut b.out);
     }
     b.engine.complete(responder, 1, Done, &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.engine
         .complete(responder, 2, owners("AC", "AC"), &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.work_off();
     assert_eq!(b.lines.last().unwrap(), "failed flow.proposal_refused");
 
@@ -312,11 +343,14 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
         let mut a = Bench::new();
         let args = args(&transaction, "B");
         a.engine
-            .start(
-                crate::engine::bench::start_record(1, "test.gather", 1, &args),
-                &mut a.out,
-            )
+            .start(crate::engine::bench::start_record(
+                1,
+                "test.gather",
+                1,
+                &args,
+            ))
             .unwrap();
+        a.engine.run_ready(&mut a.out);
         a.work_off();
         a.lines.clear();
         let signed = vec![TransactionSignature::sign(&transaction.id(), &key(by))].to_bytes();
@@ -335,9 +369,11 @@ fn a_key_that_is_not_asked_for_is_refused_on_both_sides() {
             body,
         };
         a.engine.on_session(party('B').id(), message, &mut a.out);
+        a.engine.run_ready(&mut a.out);
         a.work_off();
         if by == 'C' {
             a.engine.complete(id(1), 2, Done, &mut a.out);
+            a.engine.run_ready(&mut a.out);
             a.work_off();
         }
         assert_eq!(a.lines.last().unwrap(), &format!("failed {code}"));

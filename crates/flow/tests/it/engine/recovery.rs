@@ -49,7 +49,7 @@ fn a_retired_version_continues_and_does_not_start() {
     b.registry = std::sync::Arc::new(registry);
     b.crash(&["effect 1 first"]);
     let record = start_record(2, "test.greet", 1, &greeting);
-    let refused = b.engine.start(record, &mut Vec::new()).unwrap_err();
+    let refused = b.engine.start(record).unwrap_err();
     assert_eq!(refused.code, "flow.version_unsupported");
     b.text(1, 1, "x", &["effect 4 second x"]);
     b.text(1, 4, "y", &["forget 1", "ended hi x y 1003 31"]);

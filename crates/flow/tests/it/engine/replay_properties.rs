@@ -127,11 +127,16 @@ impl World {
 }
 
 fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
+    give(b, input, ops);
+    b.engine.run_ready(&mut b.out);
+}
+
+fn give(b: &mut Bench, input: &Input, ops: &[Op]) {
     b.engine.set_now(Timestamp::from_ms(input.at));
     match &input.what {
         What::Start => {
             let record = start_record(1, "test.program", 1, &Ops { ops: ops.to_vec() });
-            b.engine.start(record, &mut b.out).unwrap();
+            b.engine.start(record).unwrap();
         }
         What::Answer {
             effect,
@@ -144,6 +149,7 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
                 _ => EffectResult::External(format!("answer {effect}").to_bytes()),
             };
             b.engine.complete(id(1), *effect, result, &mut b.out);
+            b.engine.run_ready(&mut b.out);
         }
         What::Message {
             to,
@@ -164,6 +170,7 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
             };
             b.engine
                 .on_session(crate::engine::flows::party(*to).id(), message, &mut b.out);
+            b.engine.run_ready(&mut b.out);
         }
         What::End { to, session, index } => {
             let body = SessionBody::End {
@@ -177,6 +184,7 @@ fn apply(b: &mut Bench, input: &Input, ops: &[Op]) {
             };
             b.engine
                 .on_session(crate::engine::flows::party(*to).id(), message, &mut b.out);
+            b.engine.run_ready(&mut b.out);
         }
     }
 }
@@ -231,7 +239,8 @@ fn live(ops: &[Op], choices: &[u64]) -> Vec<Round> {
     rounds
 }
 
-fn check(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
+/// Crashes after each round. If not `at_once`, a step is taken only when the next input or the end of the round needs it.
+fn check(ops: &[Op], choices: &[u64], at_once: bool) -> Result<(), TestCaseError> {
     let rounds = live(ops, choices);
     for (k, at) in rounds.iter().enumerate() {
         let mut b = Bench::new();
@@ -261,9 +270,12 @@ fn check(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
         b.out.clear();
         for (n, round) in rounds.iter().enumerate().skip(k + 1) {
             for input in &round.inputs {
-                apply(&mut b, input, ops);
-                b.work_off();
+                match at_once {
+                    true => apply(&mut b, input, ops),
+                    false => give(&mut b, input, ops),
+                }
             }
+            b.work_off();
             b.engine.end_of_round(&mut b.out);
             b.work_off();
             let lines = std::mem::take(&mut b.lines);
@@ -348,7 +360,8 @@ proptest! {
 
     #[test]
     fn replay_after_any_round_continues_the_same(ops in ops(), choices in prop::collection::vec(any::<u64>(), 0..60)) {
-        check(&ops, &choices)?;
+        check(&ops, &choices, true)?;
+        check(&ops, &choices, false)?;
     }
 
     #[test]

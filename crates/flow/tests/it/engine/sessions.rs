@@ -80,6 +80,7 @@ fn a_conversation() {
         flow::EffectResult::External("hi".to_owned().to_bytes()),
         &mut b.out,
     );
+    b.engine.run_ready(&mut b.out);
     b.work_off();
     assert_eq!(
         b.lines,

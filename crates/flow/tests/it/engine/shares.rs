@@ -185,7 +185,7 @@ fn each_peer_has_a_share_of_the_responders_that_are_kept() {
 fn pass(b: &mut Bench, ms: u64, expected: &[&str]) {
     b.now += ms;
     b.engine.set_monotonic(Monotonic::from_ms(b.now));
-    b.engine.end_idle(&mut b.out);
+    b.engine.end_idle();
     b.expect_after(expected);
 }
 
@@ -267,6 +267,7 @@ fn a_responder_that_has_signed_is_not_ended_for_silence() {
     let signature = key.sign(context, &primitives::Hash::ZERO);
     b.engine
         .complete(flow, 1, EffectResult::Signature(signature), &mut b.out);
+    b.engine.run_ready(&mut b.out);
     b.expect_after(&[]);
     pass(&mut b, 100_000, &[]);
     assert_eq!(usage(&b, 'A').responders, 1);
@@ -296,7 +297,7 @@ fn many_silent_sessions_end_in_several_calls() {
     b.engine.set_monotonic(Monotonic::from_ms(b.now));
     let mut ended = Vec::new();
     while b.engine.next_idle().is_some() {
-        b.engine.end_idle(&mut b.out);
+        b.engine.end_idle();
         b.work_off();
         ended.push(std::mem::take(&mut b.lines).len() / 2);
     }

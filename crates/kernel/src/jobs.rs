@@ -1,0 +1,196 @@
+//! Jobs: work of a round that depends on nothing but its input, so that it may be done on any thread.
+//!
+//! The kernel gathers jobs while it handles events, and hands them out in batches ([`Workers`]). Decisions stay in the kernel: it
+//! waits for a batch, and takes the results in the order of the jobs.
+//!
+//! # Invariants
+//! - A job is a pure function of its input. Two jobs of a batch share nothing that one of them changes.
+//! - Results are taken in the order of their jobs. So a round depends neither on the number of threads nor on their speed.
+
+use flow::{FlowStep, FlowStepped};
+use ledger::TxId;
+use primitives::{Hash, KeyPair, PublicKey, Signature, SignatureContext};
+
+use crate::flows::waits::EffectId;
+use crate::intake::contract_job::{ContractJob, Judgement};
+use crate::intake::item_id::ItemId;
+
+/// Number of gathered jobs at which they are handed out before the end of the round. It bounds what the transactions in these jobs
+/// take in memory.
+pub(crate) const GATHERED_MAX: usize = 128;
+
+/// Does the jobs of a kernel, on one or several threads.
+pub trait Workers: Send {
+    /// Does all jobs, in any order and on any threads. Returns their results in the order of the jobs. A panic of a job must reach the
+    /// caller.
+    fn run(&self, jobs: Vec<Job>) -> Vec<Done>;
+}
+
+/// Does the jobs in the caller's thread, one after another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inline;
+
+impl Workers for Inline {
+    fn run(&self, jobs: Vec<Job>) -> Vec<Done> {
+        jobs.into_iter().map(Job::run).collect()
+    }
+}
+
+/// A piece of work without side effects.
+pub struct Job(Kind);
+
+enum Kind {
+    Step(FlowStep),
+    Sign(Box<Signing>),
+    Judge(ContractJob),
+}
+
+/// The result of a job.
+pub struct Done(pub(crate) Outcome);
+
+pub(crate) enum Outcome {
+    Stepped(FlowStepped),
+    /// `None` if the key is not the one that was asked for.
+    Signed(Option<Signature>),
+    Judged(Judgement),
+}
+
+impl Job {
+    /// Returns whether the job makes a signature.
+    pub fn is_signature(&self) -> bool {
+        matches!(self.0, Kind::Sign(_))
+    }
+
+    /// Does the job.
+    #[must_use]
+    pub fn run(self) -> Done {
+        Done(match self.0 {
+            Kind::Step(step) => Outcome::Stepped(step.run()),
+            Kind::Sign(signing) => Outcome::Signed(signing.sign()),
+            Kind::Judge(job) => Outcome::Judged(job.run()),
+        })
+    }
+}
+
+/// A signature to make with a key of this node.
+pub(crate) struct Signing {
+    /// The key pair of this node's party, or another one of its fixed pairs.
+    pub(crate) pair: KeyPair,
+    /// The number of the fresh key to derive from it.
+    pub(crate) fresh: Option<u64>,
+    pub(crate) key: PublicKey,
+    pub(crate) purpose: SignatureContext,
+    pub(crate) message: Hash,
+}
+
+impl Signing {
+    fn sign(&self) -> Option<Signature> {
+        let derived = self.fresh.map(|number| self.pair.derive(number));
+        let pair = derived.as_ref().unwrap_or(&self.pair);
+        // Another key than asked for: the store was made by a node with another identity.
+        (pair.public() == &self.key).then(|| pair.sign(self.purpose, &self.message))
+    }
+}
+
+/// The owner of a result.
+pub(crate) enum JobOwner {
+    /// The flow engine. A step knows its flow.
+    Engine,
+    /// An effect of a flow.
+    Signature(Wanted),
+    /// The contract checks.
+    Contracts(TxId),
+}
+
+/// The signature that an effect asked for.
+pub(crate) struct Wanted {
+    pub(crate) effect: EffectId,
+    pub(crate) key: PublicKey,
+    pub(crate) purpose: SignatureContext,
+    pub(crate) message: Hash,
+}
+
+/// The jobs that were gathered and not handed out yet, apart from steps of flows, which the engine gathers.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    signing: Vec<(EffectId, Box<Signing>)>,
+    /// Items to settle after their contracts have run.
+    settling: Vec<ItemId>,
+}
+
+impl Gathered {
+    /// Adds a signature for an effect.
+    pub(crate) fn sign(&mut self, effect: EffectId, signing: Signing) {
+        self.signing.push((effect, Box::new(signing)));
+    }
+
+    /// Adds an item whose dependencies are all recorded.
+    pub(crate) fn settle(&mut self, item: ItemId) {
+        self.settling.push(item);
+    }
+
+    /// Returns the number of jobs.
+    pub(crate) fn len(&self) -> usize {
+        self.signing.len() + self.settling.len()
+    }
+
+    /// Takes the items to settle.
+    pub(crate) fn take_settling(&mut self) -> Vec<ItemId> {
+        std::mem::take(&mut self.settling)
+    }
+
+    /// Takes the signatures to make.
+    pub(crate) fn take_signing(&mut self) -> Vec<(EffectId, Box<Signing>)> {
+        std::mem::take(&mut self.signing)
+    }
+}
+
+/// A batch of jobs with the owners of their results.
+#[derive(Default)]
+pub(crate) struct JobBatch {
+    jobs: Vec<Job>,
+    owners: Vec<JobOwner>,
+}
+
+impl JobBatch {
+    /// Adds the contracts of a transaction.
+    pub(crate) fn judge(&mut self, id: TxId, job: ContractJob) {
+        self.add(JobOwner::Contracts(id), Kind::Judge(job));
+    }
+
+    /// Adds a signature.
+    pub(crate) fn sign(&mut self, effect: EffectId, signing: Box<Signing>) {
+        let wanted = Wanted {
+            effect,
+            key: signing.key.clone(),
+            purpose: signing.purpose,
+            message: signing.message,
+        };
+        self.add(JobOwner::Signature(wanted), Kind::Sign(signing));
+    }
+
+    /// Adds a step of a flow.
+    pub(crate) fn step(&mut self, step: FlowStep) {
+        self.add(JobOwner::Engine, Kind::Step(step));
+    }
+
+    fn add(&mut self, owner: JobOwner, kind: Kind) {
+        self.owners.push(owner);
+        self.jobs.push(Job(kind));
+    }
+
+    /// Does the jobs. Returns the results with their owners, in the order of the jobs.
+    pub(crate) fn run(
+        self,
+        workers: &dyn Workers,
+    ) -> impl Iterator<Item = (JobOwner, Outcome)> + use<> {
+        let count = self.jobs.len();
+        let done = match count {
+            0 => Vec::new(),
+            _ => workers.run(self.jobs),
+        };
+        assert_eq!(done.len(), count, "each job has one result");
+        let outcomes = done.into_iter().map(|Done(outcome)| outcome);
+        self.owners.into_iter().zip(outcomes)
+    }
+}

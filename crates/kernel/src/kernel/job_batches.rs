@@ -1,0 +1,108 @@
+//! Batches of jobs: gathered from the parts, done by the workers, and taken back in order.
+
+use flow::EffectResult;
+
+use crate::errors;
+use crate::intake::item_id::ItemId;
+use crate::jobs::{GATHERED_MAX, JobBatch, JobOwner, Outcome};
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
+use crate::round::Work;
+
+impl Kernel {
+    /// Does the queued work, and the jobs if many are gathered.
+    pub(super) fn proceed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.settle(reads)?;
+        if self.jobs() < GATHERED_MAX {
+            return Ok(());
+        }
+        while self.run_jobs(reads)? {
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a job is due.
+    pub(super) fn has_jobs(&self) -> bool {
+        self.jobs() > 0
+    }
+
+    /// Returns whether nothing is left to do in this round.
+    pub(super) fn is_settled(&self) -> bool {
+        self.context.work.is_empty() && !self.context.signatures.is_due() && !self.has_jobs()
+    }
+
+    fn jobs(&self) -> usize {
+        self.context.jobs.len() + self.flows.engine().ready()
+    }
+
+    /// Does all gathered jobs as one batch, and takes their results. Returns false if there were none.
+    pub(super) fn run_jobs(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        if !self.has_jobs() {
+            return Ok(false);
+        }
+        let mut batch = JobBatch::default();
+        let settling = self.context.jobs.take_settling();
+        self.contract_checks.begin_batch();
+        for item in &settling {
+            self.add_contracts(*item, &mut batch, reads)?;
+        }
+        for (effect, signing) in self.context.jobs.take_signing() {
+            batch.sign(effect, signing);
+        }
+        for step in self.flows.take_ready() {
+            batch.step(step);
+        }
+        for (owner, outcome) in batch.run(&*self.workers) {
+            self.take_outcome(owner, outcome);
+        }
+        self.route(reads)?;
+        let judged = settling.into_iter().map(Work::Judged);
+        self.context.work.extend(judged);
+        Ok(true)
+    }
+
+    /// Adds the contracts of an item to a batch, unless they have run.
+    fn add_contracts(
+        &mut self,
+        item: ItemId,
+        batch: &mut JobBatch,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let Some(transaction) = self.intake.to_judge(item) else {
+            return Ok(());
+        };
+        let (checks, context) = (&self.contract_checks, &self.context);
+        if let Some(job) = checks.job(transaction, &self.book, context, reads)? {
+            batch.judge(transaction.id(), job);
+        }
+        Ok(())
+    }
+
+    fn take_outcome(&mut self, owner: JobOwner, outcome: Outcome) {
+        let context = &mut self.context;
+        match (owner, outcome) {
+            (JobOwner::Engine, Outcome::Stepped(stepped)) => self.flows.stepped(stepped, context),
+            (JobOwner::Signature(wanted), Outcome::Signed(signature)) => {
+                let result = match signature {
+                    Some(signature) => {
+                        let signatures = &mut context.signatures;
+                        signatures.trust_own(
+                            wanted.key,
+                            wanted.purpose,
+                            wanted.message,
+                            &signature,
+                        );
+                        EffectResult::Signature(signature)
+                    }
+                    None => EffectResult::Failed(errors::unknown_key(&wanted.key)),
+                };
+                context.complete(wanted.effect, result);
+            }
+            (JobOwner::Contracts(id), Outcome::Judged(judgement)) => {
+                self.contract_checks.judged(id, judgement);
+            }
+            _ => panic!("the result of a job has another kind than the job"),
+        }
+    }
+}

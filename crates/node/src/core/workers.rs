@@ -1,0 +1,13 @@
+//! The workers of the kernel.
+
+use kernel::jobs::{Done, Job, Workers};
+use runtime::WorkerPool;
+
+/// Does the kernel's jobs on its own thread and on those of the pool.
+pub(super) struct KernelWorkers(pub(super) WorkerPool<Job, Done>);
+
+impl Workers for KernelWorkers {
+    fn run(&self, jobs: Vec<Job>) -> Vec<Done> {
+        self.0.run(jobs)
+    }
+}
