@@ -10,6 +10,7 @@ use crate::output::Output;
 
 /// Arguments of both commands.
 #[derive(Debug, clap::Args)]
+#[group(id = "StoreCare")]
 pub struct Args {
     /// The folder of the node, which must be stopped
     #[arg(value_name = "DIR")]
