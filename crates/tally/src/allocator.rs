@@ -8,9 +8,11 @@ use std::process::Command;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Returns freed pages at once and commits pages only on use. Peak memory is a third lower, at the same speed.
+/// Returns pages that were free for ten milliseconds, and commits pages only on use, so that peak memory stays low. Each return
+/// interrupts all cores that run threads of the process. In paired runs, a node that returned pages at once ended a tenth fewer flows
+/// than one that waited 100 ms, and its peak memory was 6 % lower.
 const SETTINGS: &[(&str, &str)] = &[
-    ("MIMALLOC_PURGE_DELAY", "0"),
+    ("MIMALLOC_PURGE_DELAY", "10"),
     ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
     ("MIMALLOC_PAGE_RECLAIM_ON_FREE", "1"),
 ];
