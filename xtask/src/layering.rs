@@ -142,6 +142,7 @@ const PURE_REGISTRY: &[&str] = &[
     "aws-lc-rs",
     "curve25519-dalek",
     "ed25519-zebra",
+    "foldhash",
     "p256",
     "schemars",
     "serde",

@@ -1,7 +1,8 @@
 //! A cache bounded by bytes with constant-time operations: two generations, the older dropped whole.
 
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use primitives::collections::HashMap;
 
 use crate::figures::CacheFigures;
 
@@ -27,8 +28,8 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
     /// Creates a cache of at most `budget_bytes`, by the weights given on insertion.
     pub fn new(budget_bytes: usize) -> Self {
         Self {
-            young: HashMap::new(),
-            old: HashMap::new(),
+            young: HashMap::default(),
+            old: HashMap::default(),
             young_bytes: 0,
             old_bytes: 0,
             half_budget_bytes: (budget_bytes / 2).max(1),
@@ -40,7 +41,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        (self.young, self.old) = (HashMap::new(), HashMap::new());
+        (self.young, self.old) = (HashMap::default(), HashMap::default());
         (self.young_bytes, self.old_bytes) = (0, 0);
     }
 
@@ -78,7 +79,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
 
     fn drop_old(&mut self) {
         self.evicted += self.old.len() as u64;
-        self.old = HashMap::new();
+        self.old = HashMap::default();
         self.old_bytes = 0;
     }
 

@@ -158,7 +158,7 @@ pub(crate) enum FlowsCommand {
     },
     /// Answers a client about a flow that the history tells.
     Recall {
-        outcome: Box<Outcome>,
+        outcome: Arc<Outcome>,
         wait: Wait,
         token: Token,
     },

@@ -13,6 +13,8 @@
 //! ```
 //! The shell performs `then` only after that batch and all earlier ones are durable.
 
+use std::sync::Arc;
+
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
 use notary::{UniquenessAnswer, UniquenessCheck};
@@ -219,7 +221,7 @@ pub enum Event {
     /// [`Event::Attach`].
     Recall {
         /// The flow's outcome.
-        outcome: Box<Outcome>,
+        outcome: Arc<Outcome>,
         /// The event to wait for.
         wait: Wait,
         /// The token of the reply.
@@ -355,6 +357,17 @@ pub enum Event {
     Drain,
 }
 
+impl Event {
+    /// Returns whether it asks for flows or has them changed. They take their due steps before it, so that it finds them as they are
+    /// after all earlier events.
+    pub(crate) fn concerns_flows(&self) -> bool {
+        matches!(
+            self,
+            Self::Attach { .. } | Self::Cancel { .. } | Self::Order { .. } | Self::Flows { .. }
+        )
+    }
+}
+
 /// The answer to a client's wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -366,7 +379,7 @@ pub enum Reply {
     /// The flow ended.
     Ended {
         /// The flow's outcome.
-        outcome: Outcome,
+        outcome: Arc<Outcome>,
         /// Whether every participant has recorded its transactions.
         delivered: bool,
         /// The deliveries of them that participants refused.

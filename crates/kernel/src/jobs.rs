@@ -7,6 +7,8 @@
 //! - A job is a pure function of its input. Two jobs of a batch share nothing that one of them changes.
 //! - Results are taken in the order of their jobs. So a round depends neither on the number of threads nor on their speed.
 
+use std::collections::VecDeque;
+
 use flow::{FlowStep, FlowStepped};
 use ledger::TxId;
 use primitives::{Hash, KeyPair, PublicKey, Signature, SignatureContext};
@@ -15,9 +17,11 @@ use crate::flows::waits::EffectId;
 use crate::intake::contract_job::{ContractJob, Judgement};
 use crate::intake::item_id::ItemId;
 
-/// Number of gathered jobs at which they are handed out before the end of the round. It bounds what the transactions in these jobs
-/// take in memory.
+/// Number of gathered jobs at which they are handed out before the end of the round. It bounds the memory of the flows that run side
+/// by side. A batch has at most as many transactions to verify.
 pub(crate) const GATHERED_MAX: usize = 128;
+/// Size of the transactions that the contracts of one batch are shown, in bytes. The last transaction may exceed it.
+pub(crate) const GATHERED_BYTES_MAX: usize = 16 << 20;
 
 /// Does the jobs of a kernel, on one or several threads.
 pub trait Workers: Send {
@@ -115,7 +119,7 @@ pub(crate) struct Wanted {
 pub(crate) struct Gathered {
     signing: Vec<(EffectId, Box<Signing>)>,
     /// Items to settle after their contracts have run.
-    settling: Vec<ItemId>,
+    settling: VecDeque<ItemId>,
 }
 
 impl Gathered {
@@ -126,7 +130,7 @@ impl Gathered {
 
     /// Adds an item whose dependencies are all recorded.
     pub(crate) fn settle(&mut self, item: ItemId) {
-        self.settling.push(item);
+        self.settling.push_back(item);
     }
 
     /// Returns the number of jobs.
@@ -134,9 +138,9 @@ impl Gathered {
         self.signing.len() + self.settling.len()
     }
 
-    /// Takes the items to settle.
-    pub(crate) fn take_settling(&mut self) -> Vec<ItemId> {
-        std::mem::take(&mut self.settling)
+    /// Takes the next item to settle.
+    pub(crate) fn next_to_settle(&mut self) -> Option<ItemId> {
+        self.settling.pop_front()
     }
 
     /// Takes the signatures to make.

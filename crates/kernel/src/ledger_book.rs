@@ -6,11 +6,11 @@
 //! - An id that is remembered as absent has no row in the store. Only [`Book::record`] adds such a row, and it forgets the id.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
-use primitives::{Decode, DecodeError, Encode, Timestamp};
+use primitives::collections::{HashMap, HashSet};
+use primitives::{Decode, DecodeError, Encode, Encoder, Timestamp};
 
 use crate::cache::GenerationCache;
 use crate::context::Context;
@@ -63,7 +63,7 @@ impl Book {
         Ok(Self {
             next_seq,
             cache: RefCell::new(GenerationCache::new(cache_bytes)),
-            undurable: HashMap::new(),
+            undurable: HashMap::default(),
             absent: RefCell::default(),
         })
     }
@@ -84,11 +84,8 @@ impl Book {
         self.next_seq += 1;
         let id = transaction.id();
         self.absent.get_mut().remove(&id);
-        let bytes = transaction.to_bytes();
-        let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
-        let mut row = Vec::with_capacity(8 + bytes.len());
-        row.extend_from_slice(&at.as_ms().to_be_bytes());
-        row.extend_from_slice(&bytes);
+        let row = encode_row(at, &transaction);
+        let weight = row.len() * 2 + CACHED_OVERHEAD_BYTES;
         batch.of::<Book>().put(Table::Ledger, seq_key(seq), row);
         batch
             .of::<Book>()
@@ -239,6 +236,14 @@ pub(crate) fn load(
         decoded.map_err(|_| damaged("a recorded transaction does not decode"))?;
     let transaction = Arc::new(transaction);
     Ok(Some((Recorded { seq, transaction }, row.len())))
+}
+
+/// Encodes a row of the ledger.
+fn encode_row(at: Timestamp, transaction: &SignedTransaction) -> Vec<u8> {
+    // A little more than its parts, so that the encoder does not grow.
+    let mut encoder = Encoder::with_capacity(transaction.weight() + 64);
+    transaction.encode(&mut encoder);
+    [&at.as_ms().to_be_bytes()[..], encoder.as_bytes()].concat()
 }
 
 /// Decodes a row of the ledger: the time of recording, and the transaction.

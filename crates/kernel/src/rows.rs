@@ -1,5 +1,7 @@
 //! Keys and values of the node's own rows; the layouts are part of the stored format (see [`crate::port::Table`]).
 
+use std::sync::Arc;
+
 use flow::FlowId;
 use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, Timestamp};
@@ -257,7 +259,7 @@ pub struct ClientRow {
     /// Digest of the flow's name and arguments: the same id with another start is refused.
     pub start_digest: Hash,
     /// The outcome of the start.
-    pub outcome: Outcome,
+    pub outcome: Arc<Outcome>,
 }
 
 impl Encode for ClientRow {
@@ -273,7 +275,7 @@ impl Decode for ClientRow {
         d.expect_array(2)?;
         Ok(Self {
             start_digest: Hash::decode(d)?,
-            outcome: Outcome::decode(d)?,
+            outcome: Arc::new(Outcome::decode(d)?),
         })
     }
 }

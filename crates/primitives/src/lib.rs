@@ -5,6 +5,7 @@
 
 mod checker;
 pub mod codec;
+pub mod collections;
 mod domain;
 mod error;
 mod hash;

@@ -1,7 +1,7 @@
 //! Workers: threads that share batches of jobs with the thread that hands them out.
 //!
-//! The caller of [`WorkerPool::run`] does jobs too, and waits only for jobs that another thread has begun. So a batch never waits for
-//! a thread that the operating system has not scheduled yet, and on a busy machine the caller does all jobs itself.
+//! The caller of [`WorkerPool::run`] does jobs too, and waits only for portions of the batch that another thread has taken. So a batch
+//! never waits for a thread that the operating system has not scheduled yet, and on a busy machine the caller does all jobs itself.
 //!
 //! # Invariants
 //! - Each job is done once, and its result is at its place.
@@ -9,7 +9,6 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -18,9 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::metrics::{Counter, Histogram};
 
-/// Minimum number of jobs that are shared. For fewer, to wake a thread takes longer than to do them.
-const SHARED_MIN: usize = 4;
-/// Jobs for which one more thread is woken.
+/// Jobs for which one more thread is woken. Up to this number the caller does all jobs, because to wake a thread takes longer.
 const JOBS_PER_THREAD: usize = 4;
 /// Each thread takes its part of a batch in about this many portions, so that a slow one holds up few jobs.
 const PORTIONS: usize = 4;
@@ -49,7 +46,6 @@ struct Shared<J, D> {
     work: fn(J) -> D,
     present: Mutex<Present<J, D>>,
     arrived: Condvar,
-    by_workers: AtomicU64,
 }
 
 /// The batch that is being done.
@@ -73,6 +69,9 @@ struct BatchState<J, D> {
     results: Vec<Option<D>>,
     /// Portions that were taken and are not done.
     open: usize,
+    /// Jobs done.
+    done: u64,
+    /// The first panic of a job. The jobs that were not taken before it are not done.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -94,7 +93,6 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
                 closed: false,
             }),
             arrived: Condvar::new(),
-            by_workers: AtomicU64::new(0),
         });
         let mut pool = Self {
             shared,
@@ -117,7 +115,7 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
     /// A job panicked.
     pub fn run(&self, jobs: Vec<J>) -> Vec<D> {
         let count = jobs.len();
-        if count < SHARED_MIN {
+        if count <= JOBS_PER_THREAD {
             self.metrics.by_caller.add(count as u64);
             return jobs.into_iter().map(self.shared.work).collect();
         }
@@ -127,6 +125,7 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
                 left: jobs.into_iter(),
                 results: (0..count).map(|_| None).collect(),
                 open: 0,
+                done: 0,
                 panic: None,
             }),
             done: Condvar::new(),
@@ -146,14 +145,18 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
         self.metrics
             .caller_time
             .record_time(processor_time().saturating_sub(began));
-        let results = batch.finish();
+        let finished = batch.finish();
         if helpers > 0 {
             self.shared.present().batch = None;
         }
         self.metrics.by_caller.add(own);
-        let by_workers = self.shared.by_workers.load(Ordering::Relaxed);
-        self.metrics.by_workers.set(by_workers);
-        results
+        match finished {
+            Ok((results, done)) => {
+                self.metrics.by_workers.add(done - own);
+                results
+            }
+            Err(panic) => resume_unwind(panic),
+        }
     }
 }
 
@@ -193,8 +196,7 @@ impl<J, D> Shared<J, D> {
                     present = waited.unwrap_or_else(PoisonError::into_inner);
                 }
             };
-            let done = batch.help(self.work);
-            self.by_workers.fetch_add(done, Ordering::Relaxed);
+            batch.help(self.work);
         }
     }
 }
@@ -223,6 +225,7 @@ impl<J, D> Batch<J, D> {
             let results = catch_unwind(AssertUnwindSafe(|| {
                 jobs.into_iter().map(work).collect::<Vec<D>>()
             }));
+            let mut left = Vec::new().into_iter();
             let mut state = self.state();
             match results {
                 Ok(results) => {
@@ -233,20 +236,24 @@ impl<J, D> Batch<J, D> {
                     }
                 }
                 Err(panic) => {
-                    state.panic = Some(panic);
-                    state.left = Vec::new().into_iter();
+                    std::mem::swap(&mut state.left, &mut left);
+                    state.panic.get_or_insert(panic);
                 }
             }
             state.open -= 1;
+            state.done += count as u64;
             done += count as u64;
             if state.open == 0 && state.left.len() == 0 {
                 self.done.notify_all();
             }
+            drop(state);
+            // Values in a job that was not done may panic when they are dropped. The first panic is the one to report.
+            let _ = catch_unwind(AssertUnwindSafe(move || drop(left)));
         }
     }
 
-    /// Waits until all jobs are done, and takes their results.
-    fn finish(&self) -> Vec<D> {
+    /// Waits until all jobs are done. Returns their results and their number, or the panic of a job.
+    fn finish(&self) -> Result<(Vec<D>, u64), Box<dyn Any + Send>> {
         let mut state = self.state();
         while state.open > 0 {
             let waited = self.done.wait(state);
@@ -254,12 +261,11 @@ impl<J, D> Batch<J, D> {
         }
         assert_eq!(state.left.len(), 0, "a batch ends with its last job");
         if let Some(panic) = state.panic.take() {
-            drop(state);
-            resume_unwind(panic);
+            return Err(panic);
         }
         let results = std::mem::take(&mut state.results).into_iter();
         let results: Option<Vec<D>> = results.collect();
-        results.expect("each job has a result")
+        Ok((results.expect("each job has a result"), state.done))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The clients. They start flows, start them again if no answer came, and compare all answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use flow::FlowId;
 use kernel::rows::Outcome;
@@ -23,7 +24,7 @@ pub struct Client {
     /// Index of the current wait.
     wait: usize,
     flow: Option<FlowId>,
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Arc<Outcome>>,
     pub done: bool,
     /// Tokens of answers that are still to come.
     open: BTreeSet<u64>,
@@ -177,7 +178,7 @@ impl Clients {
             Reply::Ended {
                 outcome, delivered, ..
             } => {
-                let before = one.outcome.get_or_insert_with(|| outcome.clone());
+                let before = one.outcome.get_or_insert_with(|| Arc::clone(outcome));
                 if before != outcome || *one.flow.get_or_insert(outcome.flow) != outcome.flow {
                     return Next::Wrong(format!(
                         "{} came to two ends: {before:?} and {outcome:?}",
@@ -263,7 +264,10 @@ impl Client {
             return false;
         }
         self.again += 1;
-        let failed = self.outcome.take().map(|outcome| outcome.transactions);
+        let failed = self
+            .outcome
+            .take()
+            .map(|outcome| outcome.transactions.clone());
         self.stayed
             .extend(failed.filter(|stayed| !stayed.is_empty()));
         self.client_id = format!("{}+{}", self.client_id, self.again);
@@ -298,7 +302,7 @@ mod tests {
             transactions: vec![TxId::from_array([flow; 32])],
         };
         Reply::Ended {
-            outcome,
+            outcome: Arc::new(outcome),
             delivered: true,
             refused: Vec::new(),
             undelivered: Vec::new(),

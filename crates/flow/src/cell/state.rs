@@ -1,9 +1,10 @@
 //! The state of the cell, its outputs, and the row of its round.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use ledger::PartyId;
 use primitives::Timestamp;
+use primitives::collections::{HashMap, HashSet};
 
 use super::input::Mark;
 use super::scope::Scope;

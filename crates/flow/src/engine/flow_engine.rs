@@ -1,14 +1,12 @@
 //! The engine and its flows: starts, results, and the end of a round.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use ledger::{NetworkMap, Party, PartyId};
+use primitives::collections::HashMap;
 use primitives::{Monotonic, Seed, Timestamp};
 
 use super::actions::EngineAction;
-use super::id_hasher::IdHasher;
 use super::loaded::LoadedFlow;
 use super::parked::ParkedFlow;
 use super::shares::{PeerShares, PeerUsage};
@@ -26,7 +24,7 @@ pub struct FlowEngine {
     pub(super) now: Timestamp,
     /// A monotonic clock, which measures the silence of peers.
     pub(super) monotonic: Monotonic,
-    pub(super) flows: HashMap<FlowId, Live, BuildHasherDefault<IdHasher>>,
+    pub(super) flows: HashMap<FlowId, Live>,
     pub(super) touched: Vec<FlowId>,
     /// Flows that got an input, in order. A flow may have left since.
     pub(super) ready: Vec<FlowId>,

@@ -1,8 +1,8 @@
 //! The flow engine: polls flows by hand, journals their inputs, and replays them after a restart.
 //!
 //! ```text
-//!  start ─────────┐                                    ┌── Effect, Cancel    to the node's services
-//!  complete ──────┤   one input, one poll              ├── SendSession       to the outbox of a peer
+//!  start ─────────┐   one input, one step              ┌── Effect, Cancel    to the node's services
+//!  complete ──────┤   (take_ready, run, stepped)       ├── SendSession       to the outbox of a peer
 //!  on_session ────┼──> flow ──> what it asked for ──>  ├── Ended, Forget     to the client; the journal is deleted
 //!  kill, pause ───┤                                    ├── Parked, Retrying, Paused, Chart    to the hospital
 //!  resume, retry ─┘                                    └── Progress
@@ -17,7 +17,6 @@
 
 mod actions;
 mod flow_engine;
-mod id_hasher;
 mod idle;
 mod kill;
 mod load;

@@ -49,7 +49,8 @@ impl FlowEngine {
 
     /// Pauses a flow at once, even while an irrevocable request of it is in flight. Use it where a further step does more harm
     /// than a late one, as on an older copy of the node's data. The answer to the request is ignored: once the flow is
-    /// [retried](FlowEngine::retry), it makes the request again. Never returns [`Pause::Waiting`].
+    /// [retried](FlowEngine::retry), it makes the request again. A step that is due for an earlier input is taken first. Never returns
+    /// [`Pause::Waiting`].
     pub fn halt(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
         self.catch_up(flow, out);
         match self.flows.get_mut(&flow) {

@@ -1,9 +1,9 @@
 //! Recovery, second phase: runs a flow through the inputs of its journal, then lets it continue.
 
-use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use primitives::Timestamp;
+use primitives::collections::{HashMap, HashSet};
 
 use super::actions::EngineAction;
 use super::flow_engine::{FlowEngine, Live, Running};
@@ -186,10 +186,10 @@ impl FlowEngine {
 
 /// Collects the facts that must be known before the first poll.
 fn plan(rows: &[Vec<Entry>], waits_until: Timestamp) -> Replay {
-    let mut facts = HashMap::new();
-    let mut scopes = HashMap::new();
-    let mut parents = HashMap::new();
-    let mut over = HashSet::new();
+    let mut facts = HashMap::default();
+    let mut scopes = HashMap::default();
+    let mut parents = HashMap::default();
+    let mut over = HashSet::default();
     for entry in rows.iter().flatten() {
         match entry {
             Entry::Fact { effect, value } => {

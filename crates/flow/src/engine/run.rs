@@ -84,7 +84,7 @@ impl FlowEngine {
         steps.collect()
     }
 
-    /// Returns the number of flows that are ready for a step. A flow that has ended since may be counted.
+    /// Returns the number of inputs whose steps are due, or more: steps that a later input has caused already are counted too.
     pub fn ready(&self) -> usize {
         self.ready.len()
     }

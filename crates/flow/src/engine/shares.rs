@@ -7,13 +7,12 @@
 //! - There is one account for each peer that opened a session or sent on one in this run. Peers are members of the network, so
 //!   the network map bounds the accounts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::BuildHasherDefault;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
-use super::id_hasher::IdHasher;
 use crate::error::{SHARE_EXCEEDED, TOO_MANY_RESPONDERS};
 use crate::{FlowError, FlowId, FlowLimits};
 
@@ -56,7 +55,7 @@ struct Charge {
 pub(super) struct PeerShares {
     peers: BTreeMap<PartyId, PeerUsage>,
     total: PeerUsage,
-    flows: HashMap<FlowId, Charge, BuildHasherDefault<IdHasher>>,
+    flows: HashMap<FlowId, Charge>,
     /// The times at which responders must be checked, because their peer may have been silent for too long.
     idle: BTreeSet<(Monotonic, FlowId)>,
 }

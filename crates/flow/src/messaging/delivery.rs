@@ -12,10 +12,11 @@
 //! - An unanswered transaction does not block others: once others have overtaken it, or a timer has passed, it takes no room in
 //!   the window.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{PartyId, Rejection, TxId};
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 use super::BackOff;
 use super::back_off::spread;
@@ -117,7 +118,7 @@ impl Deliveries {
             peer,
             Participant {
                 stream,
-                by_id: HashMap::new(),
+                by_id: HashMap::default(),
             },
         );
     }
@@ -169,7 +170,7 @@ impl Deliveries {
         self.disarm(peer);
         let participant = self.peer(peer);
         participant.stream.peer_down();
-        participant.by_id = HashMap::new();
+        participant.by_id = HashMap::default();
     }
 
     /// Notes that the peer has durably recorded transactions.
@@ -266,7 +267,7 @@ impl Deliveries {
         let window = self.options.window();
         self.peers.entry(peer).or_insert_with(|| Participant {
             stream: Stream::new(window, 0, 0),
-            by_id: HashMap::new(),
+            by_id: HashMap::default(),
         })
     }
 

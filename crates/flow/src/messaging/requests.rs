@@ -8,10 +8,11 @@
 //! - At most `in_flight_max` requests are in flight to one peer; the others wait in the order asked.
 //! - A request is removed only when it is answered or its flow no longer waits for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 use super::BackOff;
 use crate::digest::Digest;

@@ -1,8 +1,9 @@
 //! Waiters for the answers of all participants of a transaction. In memory only: a restart forgets them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ledger::{PartyId, Rejection, TxId};
+use primitives::collections::HashMap;
 
 use super::delivery_action::DeliveryAction;
 

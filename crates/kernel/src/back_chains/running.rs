@@ -1,10 +1,11 @@
 //! The back chains that are being fetched: which items wait for them, how many may run at once, and which peer's turn it is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use ledger::{PartyId, TxId};
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 use crate::back_chains::chain::Resolution;
 use crate::back_chains::chain_part::ChainPart;

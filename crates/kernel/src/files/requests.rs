@@ -6,10 +6,11 @@
 //! - A fault of one peer does not become another's. A file that one peer does not give is requested from the next peer that
 //!   brought it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use flow::messaging::BackOff;
 use ledger::{PartyId, TxId};
+use primitives::collections::HashMap;
 use primitives::{Hash, Monotonic};
 
 use crate::cache::GenerationCache;
@@ -87,7 +88,7 @@ impl Default for FileWaits {
     fn default() -> Self {
         Self {
             items: BTreeMap::new(),
-            fetches: HashMap::new(),
+            fetches: HashMap::default(),
             touched: BTreeSet::new(),
             times: BTreeSet::new(),
             faults: GenerationCache::new(FAULTS_BYTES_MAX),

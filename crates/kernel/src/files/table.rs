@@ -1,9 +1,10 @@
 //! The rows of files, including those that are not durable yet. Recording and look-ups therefore see the same rows.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use ledger::TxId;
+use primitives::collections::HashMap;
 use primitives::{Encode, Hash};
 
 use super::row::{FileRow, file_row, listing_of, reference_key};
@@ -88,7 +89,7 @@ impl FileBook {
     pub(crate) fn new(cache_bytes: usize) -> Self {
         Self {
             cache: RefCell::new(GenerationCache::new(cache_bytes)),
-            undurable: HashMap::new(),
+            undurable: HashMap::default(),
             order: VecDeque::new(),
             changed: BTreeSet::new(),
             undurable_refs: VecDeque::new(),

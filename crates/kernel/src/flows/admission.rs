@@ -4,9 +4,8 @@
 //! The weight of a flow is not known when it starts. The expected weight is that of recent flows of its name, and it rises when
 //! the flow handles more. Weights are estimates. Their purpose is to bound memory.
 
-use std::collections::HashMap;
-
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 use crate::options::KernelOptions;
 

@@ -8,9 +8,10 @@
 //! - A flow of an older copy claims no transaction that is recorded: a recovery gives back transactions, but not the claims of the
 //!   lost course, and what the claim stands for may have happened then.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use flow::EffectResult;
+use primitives::collections::HashMap;
 use primitives::{Encoder, Hash};
 
 use crate::context::Context;

@@ -5,11 +5,13 @@
 //! - Everything here is bounded: live flows by admission and the engine's limit of responders, waits by the shell's
 //!   connections, outcomes by bytes.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use flow::FlowId;
 use ledger::TxId;
 use primitives::Hash;
+use primitives::collections::HashMap;
 
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
@@ -47,7 +49,7 @@ pub struct LiveFlow {
 struct Undelivered {
     transactions: Vec<TxId>,
     /// The waits. Each has its own outcome: one from the history lacks a large output, and one from the row of a client id has it.
-    waits: Vec<(Token, Outcome)>,
+    waits: Vec<(Token, Arc<Outcome>)>,
     /// The number of its transactions with deliveries that are still open.
     owed: usize,
     refused: bool,
@@ -64,7 +66,7 @@ pub struct Clients {
     undurable: HashMap<Hash, (ClientRow, u64)>,
     /// Those rows in the order of commits.
     order: VecDeque<(u64, Hash)>,
-    recent: GenerationCache<FlowId, Outcome>,
+    recent: GenerationCache<FlowId, Arc<Outcome>>,
     undelivered: HashMap<FlowId, Undelivered>,
     /// The ended flows that clients wait for, by the transactions whose deliveries are open.
     held_up: HashMap<TxId, Vec<FlowId>>,
@@ -103,15 +105,15 @@ impl Clients {
     /// Outcomes of ended flows are kept in memory up to this many bytes.
     pub fn new(recent_bytes: usize) -> Self {
         Self {
-            live: HashMap::new(),
+            live: HashMap::default(),
             parked: BTreeSet::new(),
-            by_client: HashMap::new(),
-            by_token: HashMap::new(),
-            undurable: HashMap::new(),
+            by_client: HashMap::default(),
+            by_token: HashMap::default(),
+            undurable: HashMap::default(),
             order: VecDeque::new(),
             recent: GenerationCache::new(recent_bytes),
-            undelivered: HashMap::new(),
-            held_up: HashMap::new(),
+            undelivered: HashMap::default(),
+            held_up: HashMap::default(),
         }
     }
 
@@ -250,17 +252,18 @@ impl Clients {
     }
 
     /// Keeps the outcome of an ended flow in memory for a while, for repeated questions.
-    pub fn remember(&mut self, outcome: &Outcome) {
+    pub fn remember(&mut self, outcome: &Arc<Outcome>) {
         let result_bytes = match &outcome.result {
             Ok(bytes) => bytes.len(),
             Err(rejection) => rejection.message.len() + rejection.hint.len() + 64,
         };
         let weight = 128 + result_bytes + outcome.transactions.len() * 32;
-        self.recent.insert(outcome.flow, outcome.clone(), weight);
+        self.recent
+            .insert(outcome.flow, Arc::clone(outcome), weight);
     }
 
     /// Returns the outcome of a flow that ended recently.
-    pub fn outcome(&mut self, flow: &FlowId) -> Option<Outcome> {
+    pub fn outcome(&mut self, flow: &FlowId) -> Option<Arc<Outcome>> {
         self.recent.get(flow)
     }
 
@@ -270,7 +273,7 @@ impl Clients {
     }
 
     /// Adds a client that waits for the deliveries of an ended flow. `owed` lists its undelivered transactions and is not empty.
-    pub fn wait_for_delivery(&mut self, outcome: Outcome, token: Token, owed: &[TxId]) {
+    pub fn wait_for_delivery(&mut self, outcome: Arc<Outcome>, token: Token, owed: &[TxId]) {
         let flow = outcome.flow;
         self.by_token.insert(token, flow);
         if let Some(waiting) = self.undelivered.get_mut(&flow) {
@@ -290,7 +293,7 @@ impl Clients {
     }
 
     /// Handles the end of a transaction's deliveries. Returns the waits that end with it, and whether all were delivered.
-    pub fn delivered(&mut self, id: &TxId) -> Vec<(Token, Outcome, bool)> {
+    pub fn delivered(&mut self, id: &TxId) -> Vec<(Token, Arc<Outcome>, bool)> {
         let mut ended = Vec::new();
         for flow in self.held_up.remove(id).unwrap_or_default() {
             let Some(waiting) = self.undelivered.get_mut(&flow) else {

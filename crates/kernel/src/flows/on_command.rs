@@ -27,7 +27,7 @@ impl Flows {
                 outcome,
                 wait,
                 token,
-            } => self.answer_ended(*outcome, wait, token, views.deliveries, context),
+            } => self.answer_ended(outcome, wait, token, views.deliveries, context),
             FlowsCommand::HistoryLookedUp { found } => {
                 self.history
                     .on_looked_up(&found, views.trusts_wall, context);

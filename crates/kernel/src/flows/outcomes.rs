@@ -1,6 +1,7 @@
 //! Ends of flows: outcomes, waits, cancellation.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, StartRecord};
 use ledger::{PartyId, TxId};
@@ -62,17 +63,17 @@ impl Flows {
             tell_given_up(origin.peer, flow, start, result.as_ref().err(), context);
             return;
         }
-        let outcome = Outcome {
+        let outcome = Arc::new(Outcome {
             flow,
             name: start.flow.clone(),
             version: start.version,
             result: result.map_err(|error| error.to_rejection()),
             transactions: live.transactions,
-        };
+        });
         self.clients.remember(&outcome);
         let caller: Option<Caller> = primitives::Decode::from_bytes(&start.caller).ok();
         if let Some((key, start_digest)) = caller.as_ref().and_then(client_of) {
-            let outcome = outcome.clone();
+            let outcome = Arc::clone(&outcome);
             let row = ClientRow {
                 start_digest,
                 outcome,
@@ -86,14 +87,14 @@ impl Flows {
                 .remember_client(key, row, context.commits.next());
         }
         for (token, wait) in live.waits {
-            self.answer_ended(outcome.clone(), wait, token, deliveries, context);
+            self.answer_ended(Arc::clone(&outcome), wait, token, deliveries, context);
         }
     }
 
     /// Answers a client about a flow that has ended, at once or after its deliveries.
     pub(super) fn answer_ended(
         &mut self,
-        outcome: Outcome,
+        outcome: Arc<Outcome>,
         wait: Wait,
         token: Token,
         deliveries: &Unanswered,
@@ -271,7 +272,7 @@ fn count_end(start: &StartRecord, well: bool, context: &mut Context) {
 /// Tells a client the outcome of a flow, and whether all its transactions were delivered.
 fn reply_ended(
     token: Token,
-    outcome: Outcome,
+    outcome: Arc<Outcome>,
     delivered: bool,
     deliveries: &Unanswered,
     context: &mut Context,

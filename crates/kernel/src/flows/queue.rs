@@ -1,9 +1,10 @@
 //! The starts that wait for a place, first come first served, found by flow and by client id.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use flow::FlowId;
 use primitives::Hash;
+use primitives::collections::HashMap;
 
 use crate::event::{Start, Token, Wait};
 use crate::schedule::table::Due;

@@ -1,10 +1,9 @@
 //! The effects of flows on transitions of states: planned for flows of this node.
 
-use std::collections::HashMap;
-
 use flow::{EffectResult, FlowError};
 use ledger::{Rejection, StateRef, TransitionGoal, TransitionPlan, TxId};
 use primitives::Encode;
+use primitives::collections::HashMap;
 
 use crate::context::Context;
 use crate::flows::views::FlowViews;
@@ -22,7 +21,7 @@ impl FlowViews<'_> {
             Ok(inputs) => inputs,
             Err(failed) => return Ok(failed),
         };
-        let mut origins = HashMap::new();
+        let mut origins = HashMap::default();
         for input in &inputs {
             if let Some(recorded) = self.book.get(&input.reference.tx, self.reads)? {
                 let attachments = recorded.transaction.wire().attachments();

@@ -4,10 +4,11 @@
 //! # Invariants
 //! - A jump of the wall clock ends no wait for a time early. While the wall clock is not trusted, it ends no wait.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use flow::{FlowId, SleepClocks};
 use ledger::{SelectionRequest, TxId};
+use primitives::collections::HashMap;
 use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::part::Part;
@@ -73,7 +74,7 @@ impl Waits {
             of: BTreeMap::new(),
             put_off: BTreeSet::new(),
             times: BTreeSet::new(),
-            transactions: HashMap::new(),
+            transactions: HashMap::default(),
             commits: BTreeMap::new(),
         }
     }

@@ -1,10 +1,10 @@
 //! The contracts of transactions: run once for each transaction, and accepted ones remembered.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use ledger::{Constraint, Rejection, SignedTransaction, TxId, VerifiedTransaction};
+use ledger::{Rejection, SignedTransaction, TxId, VerifiedTransaction};
+use primitives::collections::{HashMap, HashSet};
 
 use crate::cache::GenerationCache;
 use crate::context::Context;
@@ -18,11 +18,13 @@ use crate::port::{Reads, StoreFailure};
 /// Weight of a transaction known to be valid in its cache, in bytes.
 const VALID_BYTES: usize = 96;
 
-/// The transactions whose contracts accepted them, recorded or not, and the judgements of a batch that no one has asked for yet.
+/// The transactions whose contracts accepted them, recorded or not, and the judgements of the last batch of jobs.
 pub(crate) struct ContractChecks {
     verified: RefCell<GenerationCache<TxId, VerifiedTransaction>>,
-    /// Rejections by the contracts of the last batch. Each is taken once, within the round.
-    rejected: RefCell<HashMap<TxId, Unjudged>>,
+    /// Judgements for the items of a batch. They stay until the next batch.
+    judged: HashMap<TxId, Judgement>,
+    /// The transactions with a job in the batch.
+    asked: HashSet<TxId>,
 }
 
 impl ContractChecks {
@@ -31,35 +33,43 @@ impl ContractChecks {
         let verified = RefCell::new(GenerationCache::new(bytes));
         Self {
             verified,
-            rejected: RefCell::default(),
+            judged: HashMap::default(),
+            asked: HashSet::default(),
         }
     }
 
-    /// Returns the contracts of a transaction as a job, unless they are known to accept it. Its dependencies are all recorded.
+    /// Forgets the judgements of an earlier batch.
+    pub(crate) fn begin_batch(&mut self) {
+        self.judged.clear();
+        self.asked.clear();
+    }
+
+    /// Returns the contracts of a transaction as a job of the batch, unless they have a job already or are known to accept it. The
+    /// transaction's dependencies are all recorded.
     pub(crate) fn job(
-        &self,
+        &mut self,
         transaction: &Arc<SignedTransaction>,
         book: &Book,
         context: &Context,
         reads: &dyn Reads,
     ) -> Result<Option<ContractJob>, StoreFailure> {
-        if self.verified.borrow().contains(&transaction.id()) {
+        let id = transaction.id();
+        if !self.asked.insert(id) {
+            return Ok(None);
+        }
+        if let Some(proof) = self.verified.get_mut().get(&id) {
+            self.judged.insert(id, Ok(proof));
             return Ok(None);
         }
         prepare(transaction, book, context, reads).map(Some)
     }
 
-    /// Forgets the rejections of an earlier batch.
-    pub(crate) fn begin_batch(&mut self) {
-        self.rejected.get_mut().clear();
-    }
-
     /// Takes the result of a job.
     pub(crate) fn judged(&mut self, id: TxId, judgement: Judgement) {
-        match judgement {
-            Ok(proof) => self.verified.get_mut().insert(id, proof, VALID_BYTES),
-            Err(reason) => drop(self.rejected.get_mut().insert(id, reason)),
+        if let Ok(proof) = &judgement {
+            self.verified.get_mut().insert(id, *proof, VALID_BYTES);
         }
+        self.judged.insert(id, judgement);
     }
 
     /// Returns the judgement of a transaction's contracts. They run now unless a job has run them. The transaction's dependencies are
@@ -72,23 +82,26 @@ impl ContractChecks {
         reads: &dyn Reads,
     ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
         let id = transaction.id();
-        if let Some(proof) = self.verified.borrow_mut().get(&id) {
-            return Ok(Ok(proof));
-        }
-        let rejected = self.rejected.borrow_mut().remove(&id);
-        let judgement = match rejected {
-            Some(reason) => Err(reason),
-            None => prepare(transaction, book, context, reads)?.run(),
+        let now: Judgement;
+        let judgement = match self.judged.get(&id) {
+            Some(judgement) => judgement,
+            None => {
+                if let Some(proof) = self.verified.borrow_mut().get(&id) {
+                    return Ok(Ok(proof));
+                }
+                now = prepare(transaction, book, context, reads)?.run();
+                if let Ok(proof) = &now {
+                    let mut verified = self.verified.borrow_mut();
+                    verified.insert(id, *proof, VALID_BYTES);
+                }
+                &now
+            }
         };
         match judgement {
-            Ok(proof) => {
-                let mut verified = self.verified.borrow_mut();
-                verified.insert(id, proof, VALID_BYTES);
-                Ok(Ok(proof))
-            }
-            Err(Unjudged::Unresolved(error)) => Ok(Err(Fault::Local(Rejection::of(&error)))),
+            Ok(proof) => Ok(Ok(*proof)),
+            Err(Unjudged::Unresolved(error)) => Ok(Err(Fault::Local(Rejection::of(error)))),
             Err(Unjudged::Rejected(error)) => {
-                Ok(Err(fault_of(&error, transaction, book, context, reads)?))
+                Ok(Err(fault_of(error, transaction, book, context, reads)?))
             }
         }
     }
@@ -99,7 +112,7 @@ impl ContractChecks {
     }
 }
 
-/// Looks up the states that a transaction consumes and reads.
+/// Looks up the makers of the states that a transaction consumes and reads.
 fn prepare(
     transaction: &Arc<SignedTransaction>,
     book: &Book,
@@ -107,24 +120,18 @@ fn prepare(
     reads: &dyn Reads,
 ) -> Result<ContractJob, StoreFailure> {
     let wire = transaction.wire();
-    let mut states = HashMap::new();
-    let mut origins = HashMap::new();
+    let mut makers = HashMap::default();
     for reference in wire.inputs().iter().chain(wire.references()) {
-        if let Some(state) = book.state(reference, reads)? {
-            if matches!(state.constraint, Constraint::SignedBy(_))
-                && let Some(recorded) = book.get(&reference.tx, reads)?
-            {
-                let attachments = recorded.transaction.wire().attachments();
-                origins.insert(reference.tx, attachments.to_vec());
-            }
-            states.insert(*reference, state);
+        if !makers.contains_key(&reference.tx)
+            && let Some(recorded) = book.get(&reference.tx, reads)?
+        {
+            makers.insert(reference.tx, recorded.transaction);
         }
     }
     let identity = &context.identity;
     Ok(ContractJob {
         transaction: Arc::clone(transaction),
-        states,
-        origins,
+        makers,
         contracts: Arc::clone(&identity.contracts),
         network: Arc::clone(&identity.network),
     })

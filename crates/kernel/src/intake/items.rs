@@ -14,12 +14,13 @@
 //! - The deliveries of each peer take a bounded share, and those of all peers a bounded room. A share is never more than the room
 //!   that is left, so peers that fill theirs, however many, leave room for one more.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use flow::FlowId;
 use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 use crate::back_chains::BackChains;
 use crate::command::BackChainsCommand;
@@ -101,10 +102,10 @@ impl Intake {
             next: 0,
             items: BTreeMap::new(),
             bytes: 0,
-            loads: HashMap::new(),
-            recording: HashMap::new(),
-            also_deliver: HashMap::new(),
-            waiting: HashMap::new(),
+            loads: HashMap::default(),
+            recording: HashMap::default(),
+            also_deliver: HashMap::default(),
+            waiting: HashMap::default(),
             by_effect: BTreeMap::new(),
             files: FileWaits::default(),
         }

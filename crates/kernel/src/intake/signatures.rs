@@ -3,9 +3,8 @@
 //! One transaction may carry thousands of signatures, which take longer than a round may. So checks that a peer causes beyond its rate
 //! are put off ([`super::put_off`]): a thread beside the rounds makes them, and their verdict comes later.
 
-use std::collections::HashMap;
-
 use ledger::PartyId;
+use primitives::collections::HashMap;
 use primitives::{
     Domain, Hash, Monotonic, PublicKey, Signature, SignatureChecker, SignatureContext,
     SignedMessage,
@@ -207,7 +206,7 @@ impl Signatures {
         messages: impl Iterator<Item = &'a SignedMessage>,
         figures: &mut Figures,
     ) -> Vec<bool> {
-        let mut places: HashMap<Hash, usize> = HashMap::new();
+        let mut places: HashMap<Hash, usize> = HashMap::default();
         let mut batch: Vec<SignedMessage> = Vec::new();
         let mut digests: Vec<Hash> = Vec::new();
         let mut which: Vec<Option<usize>> = Vec::new();

@@ -9,7 +9,7 @@
 //!   depends on, so an output recorded at `recent_from` or later is consumed if and only if `recent` holds it. Most states are
 //!   spent soon after they are made, and such a look-up does not reach the store.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use ledger::StateRef;
 
@@ -18,6 +18,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
+use primitives::collections::HashMap;
 
 /// Maximum number of rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;

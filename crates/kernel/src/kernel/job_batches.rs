@@ -4,7 +4,7 @@ use flow::EffectResult;
 
 use crate::errors;
 use crate::intake::item_id::ItemId;
-use crate::jobs::{GATHERED_MAX, JobBatch, JobOwner, Outcome};
+use crate::jobs::{GATHERED_BYTES_MAX, GATHERED_MAX, JobBatch, JobOwner, Outcome};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -13,9 +13,14 @@ impl Kernel {
     /// Does the queued work, and the jobs if many are gathered.
     pub(super) fn proceed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.settle(reads)?;
-        if self.jobs() < GATHERED_MAX {
-            return Ok(());
+        match self.jobs() < GATHERED_MAX {
+            true => Ok(()),
+            false => self.work_off(reads),
         }
+    }
+
+    /// Does jobs, and the work that follows from them, until no job is left.
+    pub(super) fn work_off(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while self.run_jobs(reads)? {
             self.settle(reads)?;
         }
@@ -36,17 +41,14 @@ impl Kernel {
         self.context.jobs.len() + self.flows.engine().ready()
     }
 
-    /// Does all gathered jobs as one batch, and takes their results. Returns false if there were none.
+    /// Does gathered jobs as one batch, and takes their results. Returns false if there were none. Items whose contracts need much
+    /// memory together come in several batches.
     pub(super) fn run_jobs(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
         if !self.has_jobs() {
             return Ok(false);
         }
         let mut batch = JobBatch::default();
-        let settling = self.context.jobs.take_settling();
-        self.contract_checks.begin_batch();
-        for item in &settling {
-            self.add_contracts(*item, &mut batch, reads)?;
-        }
+        let settling = self.add_contracts(&mut batch, reads)?;
         for (effect, signing) in self.context.jobs.take_signing() {
             batch.sign(effect, signing);
         }
@@ -62,21 +64,30 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Adds the contracts of an item to a batch, unless they have run.
+    /// Adds the contracts of gathered items to a batch, within its bounds, unless they have run. Returns these items.
     fn add_contracts(
         &mut self,
-        item: ItemId,
         batch: &mut JobBatch,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let Some(transaction) = self.intake.to_judge(item) else {
-            return Ok(());
-        };
-        let (checks, context) = (&self.contract_checks, &self.context);
-        if let Some(job) = checks.job(transaction, &self.book, context, reads)? {
-            batch.judge(transaction.id(), job);
+    ) -> Result<Vec<ItemId>, StoreFailure> {
+        self.contract_checks.begin_batch();
+        let mut items = Vec::new();
+        let mut bytes = 0;
+        while bytes < GATHERED_BYTES_MAX
+            && items.len() < GATHERED_MAX
+            && let Some(item) = self.context.jobs.next_to_settle()
+        {
+            items.push(item);
+            let Some(transaction) = self.intake.to_judge(item) else {
+                continue;
+            };
+            let (checks, context) = (&mut self.contract_checks, &self.context);
+            if let Some(job) = checks.job(transaction, &self.book, context, reads)? {
+                bytes += job.weight();
+                batch.judge(transaction.id(), job);
+            }
         }
-        Ok(())
+        Ok(items)
     }
 
     fn take_outcome(&mut self, owner: JobOwner, outcome: Outcome) {

@@ -89,6 +89,9 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         self.advance(now);
+        if event.concerns_flows() {
+            self.work_off(reads)?;
+        }
         self.dispatch(event, reads)?;
         self.route(reads)?;
         self.proceed(reads)

@@ -7,9 +7,10 @@
 //! - Keys that the network map lists are looked for in no table: payments between well-known keys cost no look-up.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use ledger::{NetworkMap, OwnershipProof, PartyId};
+use primitives::collections::HashMap;
 use primitives::{Decode, Encode, PublicKey};
 
 use crate::cache::GenerationCache;
@@ -52,7 +53,7 @@ impl<V: Copy> CachedTable<V> {
     fn new(table: Table, cache_bytes: usize) -> Self {
         Self {
             table,
-            unsaved: HashMap::new(),
+            unsaved: HashMap::default(),
             order: VecDeque::new(),
             cache: RefCell::new(GenerationCache::new(cache_bytes)),
         }

@@ -2,12 +2,13 @@
 //!
 //! The state machines of the messaging are in the crate `flow`. Their actions become rows and messages in [`crate::peers::pump`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flow::messaging::{
     Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, Requests,
 };
 use ledger::{PartyId, TxId};
+use primitives::collections::HashMap;
 use primitives::{Decode, Decoder, Monotonic};
 
 use crate::figures::CacheFigures;
@@ -158,7 +159,7 @@ impl Links {
             untaken: Untaken::default(),
             unanswered: Unanswered::new(Refusals::open(reads)?),
             lag: DeliveryLag::default(),
-            sizes: HashMap::new(),
+            sizes: HashMap::default(),
             answers: BTreeMap::new(),
             read_backs: VecDeque::new(),
             durable: 0,

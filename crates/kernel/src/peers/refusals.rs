@@ -1,8 +1,9 @@
 //! The refusals of participants. Clients that ask for the outcome of a flow see them, also after a restart.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ledger::{PartyId, Rejection, TxId};
+use primitives::collections::HashMap;
 use primitives::record;
 
 use crate::port::{Reads, StoreFailure, Table};

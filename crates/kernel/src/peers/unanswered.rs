@@ -1,9 +1,10 @@
 //! The peers that have not answered for a transaction. They decide when a transaction is *delivered* for the clients that wait
 //! for it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ledger::{PartyId, TxId};
+use primitives::collections::HashMap;
 
 use crate::peers::refusals::Refusals;
 
@@ -37,7 +38,7 @@ impl Unanswered {
     /// Creates an empty set.
     pub(crate) fn new(refusals: Refusals) -> Self {
         Self {
-            peers: HashMap::new(),
+            peers: HashMap::default(),
             rows: BTreeMap::new(),
             untracked: 0,
             refusals,

@@ -2,6 +2,7 @@
 //! came, everything ends as it does without a crash.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kernel::Reply;
 use kernel::port::Table;
@@ -90,6 +91,7 @@ fn result(net: &mut Testnet, token: u64, line: &Line) -> Result {
         }) => {
             assert!(delivered, "{}", line.client_id);
             assert_eq!(outcome.name, line.flow);
+            let outcome = Arc::unwrap_or_clone(outcome);
             let result = outcome.result.map_err(|rejection| rejection.code);
             (result, outcome.transactions)
         }

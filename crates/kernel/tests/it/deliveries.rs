@@ -263,7 +263,7 @@ fn who_has_not_answered_is_told_and_counted() {
         };
         let name = format!("O=Node {to}, L=London, C=GB");
         assert_eq!(undelivered, [name], "{number}");
-        ids.extend(outcome.transactions);
+        ids.extend(&outcome.transactions);
     }
     assert_eq!([2, 3].map(|node| owing(&net, node)), [2, 1]);
     net.down(1);

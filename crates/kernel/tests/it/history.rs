@@ -229,7 +229,7 @@ fn a_row_tells_the_course_of_its_flow() {
     assert_eq!(rows[0].transactions, outcome.transactions);
     assert_eq!(
         rows[0].end,
-        HistoryEnd::Output(outcome.result.expect("issued"))
+        HistoryEnd::Output(outcome.result.clone().expect("issued"))
     );
 }
 
@@ -374,7 +374,7 @@ fn a_flow_of_the_history_is_answered_after_a_restart() {
     };
     let before = outcome.clone();
     let recalled = tell(&mut net, |token| Event::Recall {
-        outcome: Box::new(outcome),
+        outcome,
         wait: Wait::Delivered,
         token,
     });

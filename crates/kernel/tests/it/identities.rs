@@ -18,7 +18,7 @@ fn swapped(net: &mut Testnet, node: usize, args: &str) -> Result<[PublicKey; 2],
     let Some(Reply::Ended { outcome, .. }) = reply else {
         panic!("{reply:?}; logs: {:#?}", net.logs);
     };
-    let bytes = outcome.result.map_err(|rejection| rejection.code)?;
+    let bytes = outcome.result.clone().map_err(|rejection| rejection.code)?;
     let keys = Vec::<PublicKey>::from_bytes(&bytes).expect("keys");
     Ok(keys.try_into().expect("two keys"))
 }

@@ -84,7 +84,7 @@ fn more_than_there_is_is_refused() {
         let paid = net.start(node, "cash.pay", &args, None);
         net.settle();
         let rejection = match net.replies.remove(&paid) {
-            Some(Reply::Ended { outcome, .. }) => outcome.result.expect_err("too much"),
+            Some(Reply::Ended { outcome, .. }) => outcome.result.clone().expect_err("too much"),
             other => panic!("{other:?}"),
         };
         assert_eq!(rejection.code, "vault.insufficient_funds");

@@ -19,9 +19,9 @@ pub fn refer(id: &Hash, known: Option<StateRef>) -> String {
 /// Returns the state that a flow referred to, or its failure.
 fn referred(net: &mut Testnet, token: u64) -> Result<StateRef, String> {
     match net.replies.remove(&token) {
-        Some(Reply::Ended { outcome, .. }) => match outcome.result {
-            Ok(bytes) => Ok(StateRef::from_bytes(&bytes).expect("a reference")),
-            Err(rejection) => Err(rejection.code),
+        Some(Reply::Ended { outcome, .. }) => match &outcome.result {
+            Ok(bytes) => Ok(StateRef::from_bytes(bytes).expect("a reference")),
+            Err(rejection) => Err(rejection.code.to_string()),
         },
         other => panic!("{other:?}; logs: {:#?}", net.logs),
     }

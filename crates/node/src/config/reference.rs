@@ -75,7 +75,7 @@ pub const FIELDS: &[Field] = fields! {
     "transitions.accept_notary_changes" [""] "Whether to sign, without an operator, a change to another notary of the network. The proposer must own the state, and the state must concern this node. `tally contract notary-changes` overrides this.";
     "transitions.accept_upgrades" [""] "Upgrades to sign, `{ from = \"...\", to = \"...\" }`: the hashes of the descriptors of old and new code; at most 1000. No others are signed, except those that `tally contract authorise` adds.";
     "limits.live_flows" [""] "Maximum running flows that clients have started.";
-    "limits.live_bytes" ["bytes"] "Maximum expected memory of these flows together, estimated from recent flows of the same name. Above it, starts wait. A single flow may use more." => "node.busy";
+    "limits.live_bytes" ["bytes"] "Maximum expected memory of these flows together, estimated from recent flows of the same name. Above it, starts wait. A single flow may use more, and so may the first flows of a name, up to 128 of them." => "node.busy";
     "limits.start_queue" [""] "Maximum starts that wait for a running flow to end. Further ones are refused as busy." => "node.busy";
     "limits.start_wait_ms" ["milliseconds"] "Maximum expected wait of a start. The queue admits at most as many starts as are expected to end within this time, and always 100." => "node.busy";
     "limits.responders" [""] "Flows started by peers that have not ended. One peer has at most half of them, and at most as many as remain free for the others. The same rule applies to the bytes below." => "flow.share_exceeded";

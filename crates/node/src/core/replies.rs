@@ -1,6 +1,6 @@
 //! The callers that wait for replies of the kernel.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use api::FlowStatus;
 use kernel::{Reply, Standing, Token};
@@ -103,6 +103,8 @@ fn answer_of(reply: Reply) -> Answer {
             refused,
             undelivered,
         } => {
+            // The kernel keeps the outcome too, for repeated questions.
+            let outcome = Arc::unwrap_or_clone(outcome);
             let output = outcome.result.map(|bytes| Output::Encoded {
                 flow: outcome.name.into(),
                 version: outcome.version,

@@ -1,8 +1,9 @@
 //! The place of each known state: free in a pool, or held by a flow.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ledger::{StateRef, TokenId};
+use primitives::collections::HashMap;
 
 use super::line::Place;
 use crate::{CoinPosition, CoinRow, FlowKey, Lock};

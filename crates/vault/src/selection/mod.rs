@@ -28,10 +28,11 @@ mod purse;
 mod refill;
 mod serve;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use ledger::{SelectionRequest, StateRef, TokenId};
 use primitives::Monotonic;
+use primitives::collections::{HashMap, HashSet};
 
 use self::holdings::{HeldCoin, Holder, Holdings, Slot};
 use self::line::{Place, Waiter};
@@ -76,11 +77,11 @@ impl Selection {
         Self {
             options,
             holdings: Holdings::default(),
-            purses: HashMap::new(),
+            purses: HashMap::default(),
             recency: BTreeMap::new(),
             deadlines: BTreeMap::new(),
-            quarantined: HashSet::new(),
-            consumed: HashSet::new(),
+            quarantined: HashSet::default(),
+            consumed: HashSet::default(),
             refills: 0,
             refills_asked: 0,
             refills_void: 0,

@@ -149,7 +149,6 @@ fn give(b: &mut Bench, input: &Input, ops: &[Op]) {
                 _ => EffectResult::External(format!("answer {effect}").to_bytes()),
             };
             b.engine.complete(id(1), *effect, result, &mut b.out);
-            b.engine.run_ready(&mut b.out);
         }
         What::Message {
             to,
@@ -170,7 +169,6 @@ fn give(b: &mut Bench, input: &Input, ops: &[Op]) {
             };
             b.engine
                 .on_session(crate::engine::flows::party(*to).id(), message, &mut b.out);
-            b.engine.run_ready(&mut b.out);
         }
         What::End { to, session, index } => {
             let body = SessionBody::End {
@@ -184,7 +182,6 @@ fn give(b: &mut Bench, input: &Input, ops: &[Op]) {
             };
             b.engine
                 .on_session(crate::engine::flows::party(*to).id(), message, &mut b.out);
-            b.engine.run_ready(&mut b.out);
         }
     }
 }
@@ -209,7 +206,8 @@ fn live(ops: &[Op], choices: &[u64]) -> Vec<Round> {
         .chain(choices.iter().copied())
         .enumerate()
     {
-        let at = 1_000 + 10 * n as u64;
+        // All inputs of a round come at the same time.
+        let at = 1_000 + 10 * rounds.len() as u64;
         if n > 0 {
             match world.choose(choice >> 8) {
                 Some(what) => inputs.push(Input { at, what }),

@@ -27,9 +27,9 @@ impl Testnet {
         match self.replies.remove(&token) {
             Some(Reply::Ended {
                 outcome, delivered, ..
-            }) => match outcome.result {
+            }) => match &outcome.result {
                 Ok(_) => Ok(delivered),
-                Err(rejection) => Err(rejection.code),
+                Err(rejection) => Err(rejection.code.to_string()),
             },
             Some(Reply::Rejected(rejection)) => Err(rejection.code),
             other => panic!("flow {token}: {other:?}; logs: {:#?}", self.logs),

@@ -59,7 +59,7 @@ impl FlowService for Service {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
             self.shared.kernel.tell(Event::Recall {
-                outcome: Box::new(outcome_of(&ended.row)),
+                outcome: Arc::new(outcome_of(&ended.row)),
                 wait: kernel_wait(wait),
                 token,
             });
