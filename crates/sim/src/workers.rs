@@ -21,7 +21,7 @@ impl ShuffledWorkers {
         }
     }
 
-    /// Returns the places of `count` jobs in the order in which they are done.
+    /// Draws the order of `count` jobs, by their places.
     fn order(&self, count: usize) -> Vec<usize> {
         let mut chance = self.chance.lock().expect("one thread simulates");
         let mut order: Vec<usize> = (0..count).collect();

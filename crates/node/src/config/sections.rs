@@ -25,7 +25,7 @@ pub struct NodeSection {
 }
 
 impl NodeSection {
-    /// Returns the number of threads beside the kernel's that do its jobs.
+    /// Returns the number of threads that do the kernel's jobs, without its own thread.
     pub fn other_workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let workers = match self.workers {
