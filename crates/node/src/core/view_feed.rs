@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flow::FlowId;
 use kernel::LookUp;
@@ -21,6 +21,12 @@ use super::view_fill::{FillError, condemn};
 const HELD_CHANGES_MAX: u64 = 20_000;
 /// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
 pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
+
+/// Time for which changes wait for others, so that they share one transaction of the view. They do not wait while somebody follows the
+/// view or waits for it.
+const LINGER: Duration = Duration::from_millis(50);
+/// Changes in memory that wait for no others.
+const LINGER_CHANGES_MAX: u64 = 1_000;
 
 /// The changes of one transaction.
 pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
@@ -134,7 +140,7 @@ impl ViewFeed {
         let upto = *upto;
         self.waiting_changes.fetch_add(changes, Ordering::Relaxed);
         self.fed_seq.fetch_max(upto, Ordering::Release);
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.jobs();
         if let Some(Job::Follow {
             upto: end,
             changes: more,
@@ -202,7 +208,7 @@ impl ViewFeed {
 
     /// Waits so long; `true` as soon as the thread is to stop.
     pub(super) fn stops_within(&self, pause: Duration) -> bool {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = self.jobs();
         let goes_on = |_: &mut VecDeque<Job>| !self.stopping.load(Ordering::Acquire);
         drop(self.arrived.wait_timeout_while(jobs, pause, goes_on));
         self.stopping.load(Ordering::Acquire)
@@ -213,9 +219,13 @@ impl ViewFeed {
         self.fed_seq.load(Ordering::Acquire)
     }
 
-    /// The position that the view has reached, for those who follow it.
+    /// The position that the view has reached, for those who follow it. Changes do not wait for others while the receiver exists.
     pub(super) fn reached(&self) -> watch::Receiver<u64> {
-        self.reached.subscribe()
+        let reached = self.reached.subscribe();
+        // The thread either sees the receiver under the lock, or waits already.
+        drop(self.jobs());
+        self.arrived.notify_one();
+        reached
     }
 
     /// The view has reached a position.
@@ -236,29 +246,45 @@ impl ViewFeed {
             .clone()
     }
 
+    fn jobs(&self) -> MutexGuard<'_, VecDeque<Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn push(&self, job: Job) {
-        self.add(
-            self.jobs.lock().unwrap_or_else(PoisonError::into_inner),
-            job,
-        );
+        self.add(self.jobs(), job);
     }
 
     fn add(&self, mut jobs: MutexGuard<'_, VecDeque<Job>>, job: Job) {
-        let idle = jobs.is_empty();
+        let wakes = jobs.is_empty() || !self.may_linger(&job);
         jobs.push_back(job);
         drop(jobs);
-        if idle {
+        if wakes {
             self.arrived.notify_one();
         }
     }
 
+    /// Returns whether the thread may leave this job for a while.
+    fn may_linger(&self, job: &Job) -> bool {
+        matches!(job, Job::Feed(_))
+            && self.held_changes.load(Ordering::Relaxed) < LINGER_CHANGES_MAX
+            && self.reached.receiver_count() == 0
+    }
+
+    /// Waits for jobs and takes all. Changes wait for others first, for [`LINGER`].
     pub(super) fn take(&self, into: &mut VecDeque<Job>) {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.jobs();
         while jobs.is_empty() {
-            jobs = self
-                .arrived
-                .wait(jobs)
-                .unwrap_or_else(PoisonError::into_inner);
+            let waited = self.arrived.wait(jobs);
+            jobs = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let end = Instant::now() + LINGER;
+        while jobs.iter().all(|job| self.may_linger(job)) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.arrived.wait_timeout(jobs, left);
+            jobs = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::swap(into, &mut jobs);
     }
@@ -310,4 +336,74 @@ pub(super) fn count(fed: &[Fed]) -> u64 {
     fed.iter()
         .map(|(_, _, _, changes)| changes.len() as u64)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    fn fed(changes: usize) -> Vec<Fed> {
+        let id = TxId::from_hash(Hash::plain(b"transaction"));
+        let consumed = |index| {
+            ViewChange::Consumed(vault::Consumed {
+                seq: 1,
+                reference: StateRef { tx: id, index },
+            })
+        };
+        let changes = (0..changes as u32).map(consumed).collect();
+        vec![(1, id, Timestamp::from_ms(0), changes)]
+    }
+
+    #[test]
+    fn only_few_changes_that_nobody_waits_for_may_linger() {
+        let few = || Job::Feed(fed(1));
+        let lookup = LookUp::Consumed(Vec::new());
+        let cases = [
+            ("few changes", few(), 1, false, true),
+            (
+                "many changes",
+                few(),
+                LINGER_CHANGES_MAX as usize,
+                false,
+                false,
+            ),
+            ("a follower", few(), 1, true, false),
+            ("a quarantine", Job::Quarantine(Vec::new()), 1, false, false),
+            (
+                "a look-up",
+                Job::LookUp(FlowId([1; 16]), 1, lookup),
+                1,
+                false,
+                false,
+            ),
+            ("the end", Job::Stop, 1, false, false),
+        ];
+        for (name, job, held, is_followed, expected) in cases {
+            let feed = ViewFeed::new(0);
+            let follower = is_followed.then(|| feed.reached());
+            feed.feed(fed(held));
+            assert_eq!(feed.may_linger(&job), expected, "{name}");
+            drop(follower);
+        }
+    }
+
+    #[test]
+    fn changes_are_taken_after_a_follower_came_or_the_time_has_passed() {
+        let feed = ViewFeed::new(0);
+        for comes in [true, false] {
+            std::thread::scope(|scope| {
+                let taken = scope.spawn(|| {
+                    let mut jobs = VecDeque::new();
+                    feed.take(&mut jobs);
+                    jobs.len()
+                });
+                feed.feed(fed(1));
+                let follower = comes.then(|| feed.reached());
+                assert_eq!(taken.join().expect("no panic"), 1);
+                drop(follower);
+            });
+        }
+    }
 }
