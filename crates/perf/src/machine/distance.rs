@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::measure::ceiling_per_s;
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
-use crate::stats::growth;
+use crate::stats::{growth, serial_node, serial_share};
 
 /// Signatures that a node checked, by its own count.
 const CHECKS: &str = "tally_signature_batch_checks_sum";
@@ -82,8 +83,28 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
             can_pass: true,
         },
     ];
+    let found = found.into_iter().chain(deciding_thread(stretches));
     let counted = |distance: &Distance| distance.used > 0.0 && distance.limit > 0.0;
-    found.into_iter().filter(counted).collect()
+    found.filter(counted).collect()
+}
+
+/// Returns the rate next to the one at which the busiest deciding thread fills a core; `None` if that is unknown.
+fn deciding_thread(stretches: &[Stretch]) -> Option<Distance> {
+    let node = serial_node(stretches)?;
+    let known = || {
+        stretches
+            .iter()
+            .filter_map(|stretch| Some((stretch.per_s(), serial_share(stretch)?)))
+    };
+    let count = known().count() as f64;
+    let us_per_unit = known().map(|(_, share)| share.us_per_unit).sum::<f64>() / count;
+    Some(Distance {
+        what: format!("units a second, deciding thread of {node}"),
+        used: known().map(|(per_s, _)| per_s).sum::<f64>() / count,
+        limit: ceiling_per_s(us_per_unit),
+        note: "this thread fills a core then; more cores do not help".to_owned(),
+        can_pass: false,
+    })
 }
 
 /// Returns the mean over the stretches of the generator's own measurement, so that it equals `generator_cpu_cores`.

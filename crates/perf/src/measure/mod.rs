@@ -1,9 +1,10 @@
-//! Instruments: latencies, medians, memory and processor time of processes, disk use, times as numbers.
+//! Instruments: latencies, medians, memory and processor time of processes, serial time, disk use, times as numbers.
 
 mod disk;
 mod latencies;
 mod median;
 mod process;
+mod serial;
 mod threads;
 mod whole;
 
@@ -11,5 +12,8 @@ pub use disk::DiskUse;
 pub use latencies::Latencies;
 pub use median::median;
 pub use process::{ProcessReading, load_average};
+pub use serial::{
+    SERIAL_JOBS_METRIC, SERIAL_THREAD, SerialShare, SerialTimes, ceiling_per_s, seconds_as_us,
+};
 pub use threads::ThreadTimes;
 pub use whole::{unix_now, whole_micros, whole_millis};

@@ -15,9 +15,18 @@ pub struct ThreadTimes(BTreeMap<String, u64>);
 impl ThreadTimes {
     /// Reads the threads of a process. Fails if the process is gone, or if the system does not report times of threads.
     pub fn of(pid: u32) -> io::Result<Self> {
+        Self::read(pid, |_| true)
+    }
+
+    /// Reads the threads of one name only, which takes less time. Fails as [`Self::of`] does, and if there are none.
+    pub fn named(pid: u32, name: &str) -> io::Result<Self> {
+        Self::read(pid, |other| other == name)
+    }
+
+    fn read(pid: u32, is_wanted: impl Fn(&str) -> bool) -> io::Result<Self> {
         let mut times = Self::default();
         for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-            match times.add(&thread?.path()) {
+            match times.add(&thread?.path(), &is_wanted) {
                 // The thread has ended since the folder was read.
                 Err(error) if has_ended(&error) => {}
                 added => added?,
@@ -31,29 +40,36 @@ impl ThreadTimes {
         Ok(times)
     }
 
-    fn add(&mut self, thread: &Path) -> io::Result<()> {
+    fn add(&mut self, thread: &Path, is_wanted: impl Fn(&str) -> bool) -> io::Result<()> {
         let name = fs::read_to_string(thread.join("comm"))?;
+        let name = group(name.trim_end());
+        if !is_wanted(name) {
+            return Ok(());
+        }
         let times = fs::read_to_string(thread.join("schedstat"))?;
         let ns = run_ns(&times).ok_or_else(|| {
             let path = thread.join("schedstat");
             io::Error::other(format!("{} has no processor time", path.display()))
         })?;
-        *self.0.entry(group(name.trim_end()).to_owned()).or_default() += ns;
+        *self.0.entry(name.to_owned()).or_default() += ns;
         Ok(())
     }
 
     /// Returns the time since an earlier reading of the same process, by the name of the thread.
     pub fn since(&self, earlier: &Self) -> Self {
         let passed = self.0.iter().map(|(name, now)| {
-            // Clipped at 0: a thread of this name has ended, and took its time with it.
-            (name.clone(), now.saturating_sub(earlier.ns_of(name)))
+            // Clipped at 0: a thread of this name has ended, and took its time with it. A name that is new had no time.
+            (
+                name.clone(),
+                now.saturating_sub(earlier.ns_of(name).unwrap_or(0)),
+            )
         });
         Self(passed.collect())
     }
 
-    /// Returns the time of the threads with a name, in nanoseconds; 0 if there is none.
-    pub fn ns_of(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
+    /// Returns the time of the threads with a name, in nanoseconds; `None` if there is none.
+    pub fn ns_of(&self, name: &str) -> Option<u64> {
+        self.0.get(name).copied()
     }
 
     /// Returns the time of all threads, in nanoseconds.
@@ -111,8 +127,11 @@ mod tests {
         has_spun.recv().expect("it spins");
         let times = ThreadTimes::of(std::process::id()).expect("this process runs");
         let passed = times.since(&before);
-        assert!(passed.ns_of("busy") > 0, "{passed:?}");
-        assert!(passed.total_ns() >= passed.ns_of("busy"));
+        let busy_ns = passed.ns_of("busy").expect("it is there");
+        assert!(busy_ns > 0 && passed.total_ns() >= busy_ns, "{passed:?}");
+        let alone = ThreadTimes::named(std::process::id(), "busy").expect("it runs");
+        assert_eq!(alone.ns_of("busy"), Some(alone.total_ns()));
+        assert!(ThreadTimes::named(std::process::id(), "nobody").is_err());
         assert_eq!(times.since(&times).total_ns(), 0);
         drop(read);
         assert!(busy.join().expect("it does not panic").is_err());

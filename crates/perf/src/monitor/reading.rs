@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::measure::{ProcessReading, whole_millis};
+use crate::measure::{ProcessReading, SERIAL_THREAD, ThreadTimes, whole_millis};
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) struct Look {
     pub rss_bytes: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
+    /// Processor time of the thread that decides; `None` if it has none, or if the system does not report it.
+    pub kernel_us: Option<u64>,
 }
 
 impl ProcessKey {
@@ -40,6 +42,7 @@ impl ProcessKey {
             rss_bytes: reading.rss_bytes,
             read_bytes: field(&io, "read_bytes:"),
             written_bytes: written(&io),
+            kernel_us: kernel_us(self.pid),
         })
     }
 }
@@ -54,6 +57,12 @@ fn started(pid: u32) -> Option<u64> {
         return None;
     }
     fields.nth(18)?.parse().ok()
+}
+
+/// Returns the processor time of a node's deciding thread, microseconds.
+fn kernel_us(pid: u32) -> Option<u64> {
+    let times = ThreadTimes::named(pid, SERIAL_THREAD).ok()?;
+    Some(times.ns_of(SERIAL_THREAD)? / 1_000)
 }
 
 /// Returns the bytes that a process wrote. The system counts all bytes of the pages that a write touched. Linux with
@@ -85,7 +94,9 @@ mod tests {
     #[test]
     fn a_process_is_seen_until_it_ends_and_never_taken_for_another() {
         let known = ProcessKey::of(std::process::id()).expect("this process runs");
-        assert!(known.look().expect("it still does").rss_bytes > 0);
+        let look = known.look().expect("it still does");
+        assert!(look.rss_bytes > 0);
+        assert_eq!(look.kernel_us, None, "this is no node");
         let other = ProcessKey {
             started: known.started + 1,
             ..known

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::measure::{SERIAL_JOBS_METRIC, seconds_as_us};
+
 /// Upper limit on the series of one node: a wanted name brings all its labels.
 const SERIES_MAX: usize = 96;
 
@@ -15,6 +17,8 @@ pub(super) struct Counters {
     pub from_clients_bytes: u64,
     pub cpu_ms: u64,
     pub rss_bytes: u64,
+    /// Time that the deciding thread spent on jobs; `None` if the node does not report it.
+    pub kernel_jobs_us: Option<u64>,
 }
 
 /// One answer of a node.
@@ -47,6 +51,10 @@ pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
             "tally_http_bytes_total" => Some(&mut counters.from_clients_bytes),
             "tally_process_cpu_milliseconds_total" => Some(&mut counters.cpu_ms),
             "process_resident_memory_bytes" => Some(&mut counters.rss_bytes),
+            SERIAL_JOBS_METRIC => {
+                counters.kernel_jobs_us = seconds_as_us(value);
+                None
+            }
             _ => None,
         };
         if let (Some(place), Ok(value)) = (place, value.parse()) {
@@ -73,7 +81,7 @@ mod tests {
             tally_commit_seconds_bucket{le=\"0.001\"} 5\ntally_commit_seconds_sum 0.25\n\
             tally_commit_seconds_count 17\ntally_wire_sent_bytes_total 1000\n\
             tally_http_bytes_total{direction=\"in\"} 70\ntally_http_bytes_total{direction=\"out\"} 80\n\
-            tally_process_cpu_milliseconds_total 42\nprocess_resident_memory_bytes 4096\n\
+            tally_jobs_kernel_seconds_sum 0.25\ntally_process_cpu_milliseconds_total 42\nprocess_resident_memory_bytes 4096\n\
             tally_flows_done_total{side=\"initiating\"} 3\ntally_flows_done_total{side=\"responding\"} 4\n\
             nonsense\ntally_odd{x=\"a b\"} NaN\ntally_odd 1 2\n";
         let wanted = [
@@ -92,6 +100,7 @@ mod tests {
                 from_clients_bytes: 70,
                 cpu_ms: 42,
                 rss_bytes: 4096,
+                kernel_jobs_us: Some(250_000),
             }
         );
         let series: Vec<_> = scrape

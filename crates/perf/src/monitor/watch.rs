@@ -186,6 +186,9 @@ impl Watch {
             to_clients_bytes: counters.to_clients_bytes,
             from_clients_bytes: counters.from_clients_bytes,
             disk_bytes: self.disk_bytes,
+            kernel_us: look.kernel_us,
+            // Only of this round: an earlier value would count the jobs since then as decisions.
+            kernel_jobs_us: scrape.and_then(|scrape| scrape.counters.kernel_jobs_us),
         })
     }
 }

@@ -46,6 +46,7 @@ pub enum Kind {
 /// Metrics of a point's summary that figures can be published and charted by.
 pub const METRICS: &[&str] = &[
     "block_s",
+    "ceiling_per_s",
     "chain_bytes_per_tx",
     "chain_tps",
     "commits_per_unit",
@@ -72,6 +73,7 @@ pub const METRICS: &[&str] = &[
     "rss_drift_mb_per_h",
     "rss_mb_max",
     "sent_mbit_per_s",
+    "serial_us_per_unit",
     "states_per_s",
     "to_block_p50_s",
     "to_block_p95_s",

@@ -21,6 +21,8 @@ pub const SHIPPED: &[Shipped] = shipped![
     "issue-and-pay",
     "states-per-transaction",
     "cores",
+    "cores-payee",
+    "cores-notary",
     "swap-latency",
     "swap-throughput",
     "tuning",

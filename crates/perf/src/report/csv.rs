@@ -68,7 +68,7 @@ pub fn series(report: &Report) -> String {
 pub fn processes(report: &Report) -> String {
     let report = finite(report);
     let mut out = "scenario,point,case,repeat,process,at_ms,cpu_ms,rss_bytes,read_bytes,written_bytes,commits,sent_bytes,\
-                   received_bytes,to_clients_bytes,from_clients_bytes,disk_bytes\n"
+                   received_bytes,to_clients_bytes,from_clients_bytes,disk_bytes,kernel_us,kernel_jobs_us\n"
         .to_owned();
     for (scenario, at, point, repeat, stretch) in stretches(&report) {
         for process in &stretch.processes {
@@ -89,6 +89,9 @@ pub fn processes(report: &Report) -> String {
                     sample.disk_bytes,
                 ];
                 row.extend(counts.map(|count| count.to_string()));
+                let readings = [sample.kernel_us, sample.kernel_jobs_us];
+                // A reading that is missing stays empty.
+                row.extend(readings.map(|us| us.map_or_else(String::new, |us| us.to_string())));
                 push(&mut out, &row);
             }
         }

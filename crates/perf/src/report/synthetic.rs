@@ -165,6 +165,8 @@ fn process(dice: &mut Dice, name: String, shape: Shape, at_ms: u64) -> Process {
         at_ms,
         cpu_ms: 1500,
         rss_bytes: 88_000_000,
+        kernel_us: (name != "generator").then_some(750_000),
+        kernel_jobs_us: (name != "generator").then_some(300_000),
         ..ProcessSample::default()
     };
     let mut samples = Vec::new();
@@ -180,6 +182,8 @@ fn process(dice: &mut Dice, name: String, shape: Shape, at_ms: u64) -> Process {
             sample.sent_bytes += (shape.rate * 700.0 * dice.around(0.1)) as u64;
             sample.to_clients_bytes += (shape.rate * 150.0) as u64;
             sample.received_bytes += (shape.rate * 600.0 * dice.around(0.1)) as u64;
+            sample.kernel_us = Some(sample.cpu_ms * 500);
+            sample.kernel_jobs_us = Some(sample.cpu_ms * 200);
         }
     }
     Process { name, samples }
@@ -224,6 +228,8 @@ pub fn point(
     add("max_ms", shape.p50_ms * 11.0, 0.4);
     add("error_share", shape.failing / (1.0 + shape.failing), 0.2);
     add("cpu_us_per_unit", 1_270_000.0 / rate.max(1.0), 0.03);
+    add("serial_us_per_unit", 186_000.0 / rate.max(1.0), 0.03);
+    add("ceiling_per_s", rate.max(1.0) * 5.376, 0.03);
     add("rss_mb_max", 117.0, 0.02);
     add("disk_bytes_per_unit", 2100.0, 0.01);
     add("sent_mbit_per_s", rate * 1400.0 * 8.0 / 1e6, 0.03);

@@ -203,6 +203,13 @@ fn figures_that_appear_twice_agree() {
         .find(|limit| limit.what == "cores, load generator")
         .expect("it is counted");
     assert!((cores.used - metric("generator_cpu_cores")).abs() < 1e-12);
+    let ceiling = digest
+        .limits
+        .iter()
+        .find(|limit| limit.what.contains("deciding thread"));
+    let ceiling = ceiling.expect("it is counted");
+    assert!((ceiling.limit / metric("ceiling_per_s") - 1.0).abs() < 1e-12);
+    assert!((ceiling.used / metric("rate_per_s") - 1.0).abs() < 1e-12);
     let total = digest.costs.total.expect("nodes");
     assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);
     // The page shows the same texts as the digest, and the digest is that of the JSON.
@@ -562,7 +569,7 @@ fn csv_is_what_spreadsheets_read() {
     };
     assert_eq!(
         (columns(&series), columns(&csv::processes(&report))),
-        (10, 16)
+        (10, 18)
     );
 }
 

@@ -30,7 +30,7 @@ pub struct Metric {
 }
 
 /// The known metrics in the order of the tables: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 31] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
     (
         "chain_tps",
         "Payments in blocks",
@@ -134,6 +134,22 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 31] = [
         "CPU a unit",
         "µs",
         Better::Lower,
+        1.0,
+    ),
+    (
+        "serial_us_per_unit",
+        "Serial processor time a unit, busiest node",
+        "Serial a unit",
+        "µs",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "ceiling_per_s",
+        "Ceiling on any number of cores",
+        "Ceiling",
+        "/s",
+        Better::Higher,
         1.0,
     ),
     (

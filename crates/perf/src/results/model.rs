@@ -372,6 +372,12 @@ pub struct ProcessSample {
     /// The size of its folder, read at intervals; 0 if it was not read.
     #[serde(default)]
     pub disk_bytes: u64,
+    /// Processor time so far of the thread that makes a node's decisions, microseconds; `None` if it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_us: Option<u64>,
+    /// The part of it that went into jobs, which other threads could do as well, microseconds; `None` if it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_jobs_us: Option<u64>,
 }
 
 /// A node's metric over time.
@@ -401,6 +407,8 @@ pub struct Estimate {
 /// - All loads: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`, `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`,
 ///   `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over the nodes),
 ///   `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
+/// - Nodes on this machine: `serial_us_per_unit` (the thread of the busiest node that makes decisions, without jobs that
+///   other threads could do) and `ceiling_per_s`, the rate at which it fills one core.
 /// - Open loop: `dropped_share` and `late_share`.
 /// - Search: `knee_per_s`.
 /// - Work with a known number of states per unit: `states_per_s`.

@@ -10,7 +10,7 @@
 //!
 //! Modules in reading order: `event` (progress), `scenario` (one scenario), `course` (its stretches) and `schedule`
 //! (their order). `prepared` is the preparation of a point. `ground` with `ours` and `care` is the network. `stretch` is
-//! one measurement. `findings` are the warnings. `chain` is the course of a scenario about a chain.
+//! one measurement. `findings` are the warnings, and `too_few_cores` those about points that were left out. `chain` is the course of a scenario about a chain.
 
 mod care;
 mod chain;
@@ -26,6 +26,7 @@ mod schedule;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod too_few_cores;
 
 use std::path::PathBuf;
 use std::time::Instant;

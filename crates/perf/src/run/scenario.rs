@@ -8,9 +8,10 @@ use std::time::Instant;
 use super::Options;
 use super::chain;
 use super::course::Course;
-use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL, TOO_FEW_CORES};
+use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
+use super::too_few_cores::on_this_machine;
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::report::{JTL_BYTES_MAX, Jtl};
@@ -52,6 +53,7 @@ pub(super) async fn run_points(
     let mut scenario = blank(plan, options);
     let mut unwritten = None;
     let mut left_out = Vec::new();
+    let mut planned = Vec::new();
     let made = given.and_then(|given| {
         let given = on_this_machine(given, topology::cores(), &mut left_out)?;
         let mixes = match plan.chain {
@@ -121,6 +123,7 @@ pub(super) async fn run_points(
                 let bytes = mixes.get(at).map_or(0.0, |mix| mix.bytes_per_unit());
                 stats::with_files(&mut point.summary, bytes);
             }
+            planned = points;
             ended
         }
         Err(error) => Err(error),
@@ -140,45 +143,16 @@ pub(super) async fn run_points(
         code: SAMPLES_PARTIAL.to_owned(),
         message,
     }));
-    scenario.findings.append(&mut left_out);
+    let measured = &scenario.points;
+    let left_out = left_out.iter().map(|one| one.finding(&planned, measured));
+    let left_out: Vec<Finding> = left_out.collect();
+    scenario.findings.extend(left_out);
     for finding in &scenario.findings {
         events(Event::Found(finding.clone()));
     }
     scenario.seconds = begun.elapsed().as_secs_f64();
     events(Event::Over(Arc::new(scenario.clone())));
     scenario
-}
-
-/// Returns the points that this machine has enough cores for, and adds a finding for each other one. With fewer cores, a
-/// point would have another point's figures.
-fn on_this_machine(
-    (points, binaries): PlannedPoints,
-    cores: u32,
-    left_out: &mut Vec<Finding>,
-) -> Result<PlannedPoints, RunError> {
-    let mut there: PlannedPoints = PlannedPoints::default();
-    for (at, point) in points.into_iter().enumerate() {
-        let nodes = point.plan.network.nodes.values();
-        // Nodes without a number of cores need none of their own.
-        let wanted = nodes.filter_map(|node| node.cores).max().unwrap_or(0);
-        if wanted > cores {
-            let label = super::label(&point.at, None);
-            let message = format!(
-                "{label}: left out, a node is to have {wanted} cores and this machine has {cores} for it"
-            );
-            left_out.push(Finding {
-                code: TOO_FEW_CORES.to_owned(),
-                message,
-            });
-            continue;
-        }
-        there.0.push(point);
-        there.1.push(binaries.get(at).cloned().flatten());
-    }
-    match there.0.is_empty() && !left_out.is_empty() {
-        true => Err(RunError::TooFewCores(cores)),
-        false => Ok(there),
-    }
 }
 
 /// Completes the sample file. Returns the missing parts in words, if any.
@@ -234,44 +208,5 @@ fn blank(plan: &Plan, options: &Options) -> Scenario {
             .collect(),
         main_metric: plan.main_metric.clone(),
         ..Scenario::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::{NoChecks, Options, parse};
-
-    fn points(cores: &str) -> PlannedPoints {
-        let text = format!(
-            "[work]\nkind = 'pay'\n[[sweep]]\nset = 'network.nodes.bank-1.cores'\nvalues = [{cores}]"
-        );
-        let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks);
-        let points = plan.expect("in order").points().expect("points");
-        (points, vec![None, Some("older".into())])
-    }
-
-    #[test]
-    fn points_that_the_machine_has_not_are_left_out_with_a_word() {
-        for (cores, there, said) in [
-            ("1, 2", &["1", "2"][..], 0),
-            ("1, 2, 4, 8", &["1", "2"], 2),
-            ("8, 2", &["2"], 1),
-        ] {
-            let mut left_out = Vec::new();
-            let (points, binaries) =
-                on_this_machine(points(cores), 2, &mut left_out).expect("some are left");
-            let names: Vec<&str> = points.iter().map(|one| one.at[0].name.as_str()).collect();
-            assert_eq!(names, there, "{cores}");
-            assert_eq!(binaries.len(), points.len());
-            // After points are left out, each executable still belongs to its point.
-            let older = points.iter().zip(&binaries).find(|(_, one)| one.is_some());
-            assert!(older.is_some_and(|(point, _)| point.at[0].name == "2"));
-            assert_eq!(left_out.len(), said, "{left_out:?}");
-        }
-        let mut left_out = Vec::new();
-        let none = on_this_machine(points("4, 8"), 2, &mut left_out).expect_err("none is left");
-        assert_eq!((none.code(), left_out.len()), (TOO_FEW_CORES, 2));
-        assert!(left_out[0].message.contains("cores 4"), "{left_out:?}");
     }
 }

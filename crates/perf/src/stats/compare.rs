@@ -24,9 +24,9 @@ const COLUMNS_MAX: usize = 500;
 /// The probability of finding a change of the size in [`Compared::seen_from`].
 const POWER: f64 = 0.8;
 
-/// The compared metrics. Left out are metrics that follow from others (states a second), that say nothing of the system
+/// The compared metrics. Left out are metrics that follow from others (states a second, the ceiling), that say nothing of the system
 /// (the generator's own use), or that depend on a single unit (the maximum).
-pub const COMPARED: [(&str, Scale); 16] = [
+pub const COMPARED: [(&str, Scale); 17] = [
     ("rate_per_s", Scale::Ratio),
     ("mean_ms", Scale::Ratio),
     ("p50_ms", Scale::Ratio),
@@ -39,6 +39,7 @@ pub const COMPARED: [(&str, Scale); 16] = [
     ("late_share", Scale::Difference),
     ("retries_per_unit", Scale::Difference),
     ("cpu_us_per_unit", Scale::Ratio),
+    ("serial_us_per_unit", Scale::Ratio),
     ("commits_per_unit", Scale::Ratio),
     ("disk_bytes_per_unit", Scale::Ratio),
     ("sent_mbit_per_s", Scale::Ratio),

@@ -10,6 +10,7 @@ mod drift;
 mod flips;
 mod interval;
 mod line;
+mod serial;
 mod sides;
 mod student;
 mod summary;
@@ -24,6 +25,7 @@ pub use compare::{
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
+pub use serial::{serial_node, serial_share, serial_times};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use student::{t_below, t_quantile};
 pub use summary::{growth, summarise, with_files};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::drifts;
 use super::interval::mean_interval;
+use super::serial::{ceiling, serial_share};
 use crate::results::{
     ChainResult, Estimate, LATENCY_PERCENTILES, Process, ProcessSample, Stretch, Summary,
     TO_BLOCK_PERCENTILES, samples_needed,
@@ -32,9 +33,11 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
         let estimate = line.or_else(|| mean_interval(&values))?;
         Some((name.to_owned(), estimate))
     });
-    Summary {
-        metrics: metrics.collect(),
+    let mut metrics: BTreeMap<String, Estimate> = metrics.collect();
+    if let Some(ceiling) = metrics.get("serial_us_per_unit").and_then(ceiling) {
+        metrics.insert("ceiling_per_s".to_owned(), ceiling);
     }
+    Summary { metrics }
 }
 
 /// Returns whether a stretch has enough samples for a metric that is a percentile.
@@ -161,6 +164,9 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
             sum(|sample| sample.written_bytes) as f64 / units,
         ));
         found.push(("disk_bytes_per_unit", stretch.disk_bytes as f64 / units));
+    }
+    if let Some(share) = serial_share(stretch) {
+        found.push(("serial_us_per_unit", share.us_per_unit));
     }
     let memory = nodes()
         .flat_map(|node| &node.samples)
@@ -291,6 +297,30 @@ mod tests {
             let found = summary.metrics.get(name);
             assert_eq!(found, None, "100 samples are too few for {name}");
         }
+        for name in ["serial_us_per_unit", "ceiling_per_s"] {
+            let found = summary.metrics.get(name);
+            assert_eq!(found, None, "no node's threads were read for {name}");
+        }
+    }
+
+    #[test]
+    fn serial_time_gives_the_ceiling() {
+        let read = |serial_us: u64| {
+            let mut stretch = stretch(100);
+            stretch.processes.truncate(2);
+            for (at, sample) in stretch.processes[1].samples.iter_mut().enumerate() {
+                sample.kernel_us = Some(500 + at as u64 * (serial_us + 30));
+                sample.kernel_jobs_us = Some(at as u64 * 30);
+            }
+            stretch
+        };
+        // 40 and 60 us a unit; the last stretch was not read.
+        let stretches = [read(4_000), read(6_000), stretch(100)];
+        let metrics = summarise(&stretches, 0.0).metrics;
+        let (serial, ceiling) = (&metrics["serial_us_per_unit"], &metrics["ceiling_per_s"]);
+        assert_eq!((serial.value, ceiling.value), (50.0, 20_000.0));
+        assert!(serial.low.is_some_and(|low| low < 0.0));
+        assert_eq!(ceiling.high, None, "the interval has no upper end");
     }
 
     #[test]

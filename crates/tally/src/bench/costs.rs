@@ -1,15 +1,9 @@
 //! Processor time per flow: of all processes, and of the thread that decides.
 
-use anyhow::{Result, bail};
-use perf::measure::ThreadTimes;
+use anyhow::{Context, Result, bail};
+use perf::measure::{SERIAL_JOBS_METRIC, SERIAL_THREAD, SerialShare, SerialTimes, ThreadTimes};
 use perf::report::number;
 use perf::topology::{Network, Who};
-
-/// The thread of a node that makes all decisions, one after another.
-const SERIAL_THREAD: &str = "kernel";
-
-/// The metric with the processor time that this thread has spent on jobs, which other threads could do as well.
-const JOBS_METRIC: &str = "tally_jobs_kernel_seconds_sum";
 
 /// A reading of the processor times of all members of a network.
 pub struct CostReading(Vec<MemberTimes>);
@@ -17,8 +11,7 @@ pub struct CostReading(Vec<MemberTimes>);
 struct MemberTimes {
     who: Who,
     threads: ThreadTimes,
-    /// The time that the deciding thread has spent on jobs.
-    jobs_ns: u64,
+    serial: SerialTimes,
 }
 
 impl CostReading {
@@ -27,10 +20,13 @@ impl CostReading {
         let mut members = Vec::new();
         for (who, threads) in network.thread_times()? {
             let metrics = network.client(who)?.metrics().await?;
+            let serial = SerialTimes::read(&threads, &metrics).with_context(|| {
+                format!("{who} has no thread `{SERIAL_THREAD}`, or no metric {SERIAL_JOBS_METRIC}")
+            })?;
             members.push(MemberTimes {
                 who,
                 threads,
-                jobs_ns: jobs_ns(&metrics)?,
+                serial,
             });
         }
         Ok(Self(members))
@@ -44,62 +40,43 @@ impl CostReading {
         }
         let passed = now.iter().zip(&self.0).map(|(now, before)| {
             assert_eq!(now.who, before.who, "the members stay the same");
-            let jobs_ns = now.jobs_ns.saturating_sub(before.jobs_ns);
             (
                 network.name(now.who),
                 now.threads.since(&before.threads),
-                jobs_ns,
+                now.serial.since(&before.serial),
             )
         });
-        Ok(Costs::new(passed, flows))
+        let costs = Costs::new(passed, flows);
+        costs.context("a node was restarted during the measurement, or no node did any work")
     }
 }
 
-/// Reads the time of the deciding thread's jobs from a node's metrics.
-fn jobs_ns(metrics: &str) -> Result<u64> {
-    let mut lines = metrics.lines();
-    let value = lines.find_map(|line| line.strip_prefix(JOBS_METRIC));
-    let seconds: Option<f64> = value.and_then(|value| value.trim().parse().ok());
-    match seconds {
-        Some(seconds) => Ok((seconds * 1e9) as u64),
-        None => bail!("the node's metrics lack {JOBS_METRIC}"),
-    }
-}
-
-/// The processor time of a flow, in microseconds.
+/// The processor time of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// The time of all threads of all members.
+    /// The time of all threads of all members, microseconds.
     pub cpu_us: f64,
-    /// The time of the busiest deciding thread, without the jobs that other threads could do.
-    pub serial_us: f64,
-    /// The member with that thread.
-    pub serial_at: String,
+    /// The busiest deciding thread.
+    pub serial: SerialShare,
 }
 
 impl Costs {
-    fn new<'a>(members: impl Iterator<Item = (&'a str, ThreadTimes, u64)>, flows: u64) -> Self {
+    /// Returns the costs of members with these times; `None` if the serial time is unknown.
+    fn new<'a>(
+        members: impl Iterator<Item = (&'a str, ThreadTimes, Option<SerialTimes>)>,
+        flows: u64,
+    ) -> Option<Self> {
         assert!(flows > 0, "costs are those of a flow");
-        let each = |ns: u64| ns as f64 / 1e3 / flows as f64;
-        let mut costs = Self {
-            cpu_us: 0.0,
-            serial_us: 0.0,
-            serial_at: String::new(),
-        };
-        for (name, times, jobs_ns) in members {
-            costs.cpu_us += each(times.total_ns());
-            // Clipped at 0: the two are read one after the other.
-            let serial_us = each(times.ns_of(SERIAL_THREAD).saturating_sub(jobs_ns));
-            if serial_us > costs.serial_us {
-                (costs.serial_us, costs.serial_at) = (serial_us, name.to_owned());
-            }
-        }
-        costs
-    }
-
-    /// Returns the rate that one deciding thread can reach on any number of cores, per second.
-    pub fn ceiling_per_s(&self) -> f64 {
-        1e6 / self.serial_us
+        let mut all_ns = 0;
+        let serial = members.map(|(name, threads, serial)| {
+            all_ns += threads.total_ns();
+            (name, serial)
+        });
+        let serial: Vec<_> = serial.collect();
+        Some(Self {
+            cpu_us: all_ns as f64 / 1e3 / flows as f64,
+            serial: SerialShare::busiest(serial, flows)?,
+        })
     }
 
     /// Returns the costs as text.
@@ -107,9 +84,9 @@ impl Costs {
         format!(
             "{} us of processor time a flow; {} us of them one after another at {}, so at most {} /s on any number of cores",
             number(self.cpu_us),
-            number(self.serial_us),
-            self.serial_at,
-            number(self.ceiling_per_s()),
+            number(self.serial.us_per_unit),
+            self.serial.node,
+            number(self.serial.ceiling_per_s()),
         )
     }
 }
@@ -119,37 +96,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_busiest_deciding_thread_sets_the_ceiling() {
+    fn costs_are_of_all_threads_and_of_the_busiest_deciding_one() {
         let times = |threads: &[(&str, u64)]| threads.iter().copied().collect::<ThreadTimes>();
-        let members = [
+        let serial = |thread_us, jobs_us| Some(SerialTimes { thread_us, jobs_us });
+        let notary = times(&[("kernel", 10_000), ("io", 20_000)]);
+        let bank = times(&[("kernel", 50_000), ("view", 120_000)]);
+        for (of_bank, expected) in [
             (
-                "Notary",
-                times(&[("kernel", 10_000), ("io", 20_000)]),
-                4_000,
+                serial(50, 30),
+                Some(Costs {
+                    cpu_us: 100.0,
+                    serial: SerialShare {
+                        node: "Bank A".to_owned(),
+                        us_per_unit: 10.0,
+                    },
+                }),
             ),
-            (
-                "Bank A",
-                times(&[("kernel", 50_000), ("view", 20_000)]),
-                30_000,
-            ),
-            ("Bank B", times(&[("kernel", 15_000), ("net", 85_000)]), 0),
-        ];
-        let costs = Costs::new(members.into_iter(), 2);
-        assert_eq!(
-            costs,
-            Costs {
-                cpu_us: 100.0,
-                serial_us: 10.0,
-                serial_at: "Bank A".to_owned(),
-            }
-        );
-        assert_eq!(costs.ceiling_per_s(), 100_000.0);
-    }
-
-    #[test]
-    fn the_time_of_jobs_is_read_from_the_metrics() {
-        let text = "tally_jobs_kernel_seconds_bucket{le=\"0.001\"} 5\ntally_jobs_kernel_seconds_sum 0.25\n";
-        assert_eq!(jobs_ns(text).expect("a sum"), 250_000_000);
-        assert!(jobs_ns("tally_jobs_kernel_seconds_count 3\n").is_err());
+            (None, None),
+        ] {
+            let members = [
+                ("Notary", notary.clone(), serial(10, 4)),
+                ("Bank A", bank.clone(), of_bank),
+            ];
+            assert_eq!(Costs::new(members.into_iter(), 2), expected);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::results::{Point, Process, ProcessSample, Stretch};
-use crate::stats::growth;
+use crate::stats::{growth, serial_times};
 
 /// The costs of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,6 +25,9 @@ pub struct NodeCost {
     /// Its cost.
     #[serde(flatten)]
     pub cost: Cost,
+    /// Processor time of a unit on the node's deciding thread, without jobs that other threads could do, microseconds; null
+    /// if it is unknown.
+    pub serial_us_per_unit: Option<f64>,
 }
 
 /// Resources for one unit of work, the mean over the repeats.
@@ -58,6 +61,7 @@ pub(super) fn of(point: &Point) -> Costs {
         .map(|name| NodeCost {
             node: name.to_owned(),
             cost: mean(stretches(), |node| node.name == name),
+            serial_us_per_unit: serial_us(stretches(), name),
         })
         .collect();
     let total = (!nodes.is_empty()).then(|| together(point, mean(stretches(), |_| true)));
@@ -109,6 +113,16 @@ fn mean<'a>(
     }
 }
 
+/// Returns the mean serial time of a unit over the stretches that know it; `None` if none does.
+fn serial_us<'a>(stretches: impl Iterator<Item = &'a Stretch>, name: &str) -> Option<f64> {
+    let known = stretches.filter_map(|stretch| {
+        let node = nodes(stretch).find(|node| node.name == name)?;
+        Some(serial_times(node)?.serial_us() as f64 / stretch.done as f64)
+    });
+    let known: Vec<f64> = known.collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
 /// Returns the growth of a node's folder. It is a level and no counter: files that shrink are no restart, and no growth.
 fn stored(node: &Process) -> f64 {
     let ends = node.samples.first().zip(node.samples.last());
@@ -144,6 +158,8 @@ mod tests {
             to_clients_bytes: 10 * times,
             written_bytes: grown[2] * times,
             disk_bytes: 5_000 + grown[3] * times,
+            kernel_us: Some(900 + grown[0] * 500 * times),
+            kernel_jobs_us: (name != "notary").then_some(grown[0] * 100 * times),
             ..ProcessSample::default()
         };
         Process {
@@ -193,6 +209,9 @@ mod tests {
         ] {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
+        let serial = costs.nodes.iter().map(|one| one.serial_us_per_unit);
+        // 24 and 36 ms; the jobs of the notary's thread are unknown.
+        assert_eq!(serial.collect::<Vec<_>>(), [None, Some(30_000.0)]);
         let total = costs.total.expect("nodes");
         let metric = |name: &str| point.summary.metrics[name].value;
         assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);

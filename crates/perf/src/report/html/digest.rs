@@ -93,17 +93,35 @@ pub fn costs(costs: &Costs, at: &str) -> String {
             .map(|(_, value, written)| format!("<td>{}</td>", words(&written(value(cost)), 24)))
             .collect()
     };
-    let head: String = columns
+    let mut head: String = columns
         .iter()
         .map(|(heading, _, _)| format!("<th>{heading}</th>"))
         .collect();
+    let mut nodes = costs.nodes.iter();
+    let is_serial = nodes.any(|node| node.serial_us_per_unit.is_some());
+    // All nodes have no serial time: their threads run beside each other.
+    let serial = |us: Option<f64>| match (is_serial, us) {
+        (false, _) => String::new(),
+        (true, Some(us)) => format!("<td>{}</td>", words(&figure(us), 24)),
+        (true, None) => "<td class=\"dim\">&ndash;</td>".to_owned(),
+    };
+    let mut note = "";
+    if is_serial {
+        head.push_str("<th>Serial µs<br>a unit</th>");
+        note = " Serial time is that of the thread that decides, without jobs that other threads could do. That of the busiest \
+                node sets the ceiling.";
+    }
     let rows: String = costs
         .nodes
         .iter()
         .take(NODES_MAX)
         .map(|node| {
             let name = words(&node.node, 60);
-            format!("<tr><td class=\"l\">{name}</td>{}</tr>", cells(&node.cost))
+            let serial = serial(node.serial_us_per_unit);
+            format!(
+                "<tr><td class=\"l\">{name}</td>{}{serial}</tr>",
+                cells(&node.cost)
+            )
         })
         .collect();
     let at = match at {
@@ -112,12 +130,13 @@ pub fn costs(costs: &Costs, at: &str) -> String {
     };
     format!(
         "<h3>Cost of a unit</h3>{}<p class=\"dim small\">Means over the repeats{at}. Sent bytes are on the wire. The row of all nodes has \
-         the figures of the table of metrics. Its stored bytes are the growth of all files over the load.</p>",
+         the figures of the table of metrics. Its stored bytes are the growth of all files over the load.{note}</p>",
         table(
             &format!("<th class=\"l\">Node</th>{head}"),
             &format!(
-                "{rows}<tr><td class=\"l\"><b>all nodes</b></td>{}</tr>",
-                cells(total)
+                "{rows}<tr><td class=\"l\"><b>all nodes</b></td>{}{}</tr>",
+                cells(total),
+                serial(None)
             )
         )
     )

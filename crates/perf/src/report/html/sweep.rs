@@ -7,13 +7,13 @@ use crate::report::chart::{
 use crate::report::figures::beyond;
 use crate::report::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::units::Metric;
-use crate::results::{Estimate, Point, Published, Scenario};
+use crate::results::{CASES_JOINED, Estimate, Point, Published, Scenario};
 
 /// Named cases of one chart at most; the table has all.
 const ROWS_MAX: usize = 40;
 
 /// Metrics that are drawn, the main one before them.
-const DRAWN: [&str; 11] = [
+const DRAWN: [&str; 13] = [
     "rate_per_s",
     "p50_ms",
     "p99_ms",
@@ -22,6 +22,8 @@ const DRAWN: [&str; 11] = [
     "knee_per_s",
     "error_share",
     "cpu_us_per_unit",
+    "serial_us_per_unit",
+    "ceiling_per_s",
     "sent_mbit_per_s",
     "disk_bytes_per_unit",
     "rss_mb_max",
@@ -174,7 +176,10 @@ fn curves(
         .map(|(mark, line)| {
             let points = numbered()
                 .filter_map(|(x, point)| published_at(line, point).map(|value| (x, value)));
+            let is_measured = |at: f64| numbered().any(|(x, _)| x == at);
+            let elsewhere = published_elsewhere(line, is_measured);
             let mut points: Vec<(f64, f64, String)> = points
+                .chain(elsewhere)
                 .map(|(x, value)| (x, value * metric.scale, published_hint(metric, line, value)))
                 .collect();
             points.sort_by(|one, two| one.0.total_cmp(&two.0));
@@ -183,6 +188,8 @@ fn curves(
         })
         .collect();
     let mut places: Vec<f64> = numbered().map(|(x, _)| x).collect();
+    let published = references.iter().flat_map(|line| &line.points);
+    places.extend(published.map(|(x, _, _)| *x));
     places.sort_by(f64::total_cmp);
     places.dedup();
     let axis = match is_geometric(&places) {
@@ -190,6 +197,19 @@ fn curves(
         false => scenario.axes[0].clone(),
     };
     intervals(about, &axis, &curves, &references)
+}
+
+/// Returns the published figures at numbers of the first axis that were not measured here, such as more cores than this
+/// machine has.
+fn published_elsewhere(
+    line: &Published,
+    is_measured: impl Fn(f64) -> bool,
+) -> impl Iterator<Item = (f64, f64)> {
+    line.values.iter().filter_map(move |(cases, value)| {
+        let first = cases.split(CASES_JOINED).next()?;
+        let x: f64 = first.parse().ok()?;
+        (x.is_finite() && !is_measured(x)).then_some((x, *value))
+    })
 }
 
 fn published_hint(metric: &Metric, line: &Published, value: f64) -> String {
@@ -275,4 +295,32 @@ fn cases(
         limits: None,
         rows: cases,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_figures_are_drawn_beyond_the_measured_cases() {
+        let line = |values: &[(&str, f64)]| Published {
+            values: values
+                .iter()
+                .map(|(cases, value)| ((*cases).to_owned(), *value))
+                .collect(),
+            ..Published::default()
+        };
+        for (values, expected) in [
+            (&[("2", 22.0), ("4", 46.0)][..], &[(4.0, 46.0)][..]),
+            (
+                &[("1 / issue", 90.0), ("32 / issue", 1001.0)],
+                &[(32.0, 1001.0)],
+            ),
+            (&[("default", 5.0), ("inf", 6.0)], &[]),
+        ] {
+            let line = line(values);
+            let found = published_elsewhere(&line, |x| x <= 2.0);
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{values:?}");
+        }
+    }
 }
