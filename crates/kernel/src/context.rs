@@ -19,7 +19,7 @@ use crate::figures::Figures;
 use crate::flows::waits::EffectId;
 use crate::identity::Identity;
 use crate::intake::signatures::Signatures;
-use crate::jobs::Gathered;
+use crate::jobs::{CheckJobs, Gathered, Workers};
 use crate::message::PeerMessage;
 use crate::message_limits::MessageLimits;
 use crate::options::KernelOptions;
@@ -203,11 +203,12 @@ impl Context {
     }
 
     /// Makes the checks that are due, as one batch. A peer is charged for those that fail. Returns the verdicts that are complete.
-    pub(crate) fn check_due(&mut self) -> Vec<CheckVerdict> {
+    pub(crate) fn check_due(&mut self, workers: &dyn Workers) -> Vec<CheckVerdict> {
         let now = self.now.monotonic;
+        let (budgets, figures) = (&mut self.budgets, &mut self.figures);
         let verdicts = self
             .signatures
-            .check_due(&mut self.budgets, now, &mut self.figures);
+            .check_due(budgets, now, &CheckJobs(workers), figures);
         self.note_failed_checks(&verdicts);
         verdicts
     }

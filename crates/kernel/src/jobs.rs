@@ -11,7 +11,10 @@ use std::collections::VecDeque;
 
 use flow::{FlowStep, FlowStepped};
 use ledger::TxId;
-use primitives::{Hash, KeyPair, PublicKey, Signature, SignatureContext};
+use primitives::{
+    CheckPortion, CheckWorkers, CheckedPortion, Hash, KeyPair, PublicKey, Signature,
+    SignatureContext,
+};
 
 use crate::flows::waits::EffectId;
 use crate::intake::contract_job::{ContractJob, Judgement};
@@ -28,6 +31,9 @@ pub trait Workers: Send {
     /// Does all jobs, in any order and on any threads. Returns their results in the order of the jobs. A panic of a job must reach the
     /// caller.
     fn run(&self, jobs: Vec<Job>) -> Vec<Done>;
+
+    /// Returns the number of threads that do jobs at the same time. It decides how large a job is, never what its result is.
+    fn threads(&self) -> usize;
 }
 
 /// Does the jobs in the caller's thread, one after another.
@@ -38,6 +44,10 @@ impl Workers for Inline {
     fn run(&self, jobs: Vec<Job>) -> Vec<Done> {
         jobs.into_iter().map(Job::run).collect()
     }
+
+    fn threads(&self) -> usize {
+        1
+    }
 }
 
 /// A piece of work without side effects.
@@ -47,6 +57,7 @@ enum Kind {
     Step(FlowStep),
     Sign(Box<Signing>),
     Judge(ContractJob),
+    Check(CheckPortion),
 }
 
 /// The result of a job.
@@ -57,12 +68,21 @@ pub(crate) enum Outcome {
     /// `None` if the key is not the one that was asked for.
     Signed(Option<Signature>),
     Judged(Judgement),
+    Checked(CheckedPortion),
 }
 
 impl Job {
     /// Returns whether the job makes a signature.
     pub fn is_signature(&self) -> bool {
         matches!(self.0, Kind::Sign(_))
+    }
+
+    /// Estimates the time that the job takes, in units of ten microseconds.
+    pub fn cost(&self) -> usize {
+        match &self.0 {
+            Kind::Step(_) | Kind::Sign(_) | Kind::Judge(_) => 1,
+            Kind::Check(portion) => portion.len(),
+        }
     }
 
     /// Does the job.
@@ -72,6 +92,7 @@ impl Job {
             Kind::Step(step) => Outcome::Stepped(step.run()),
             Kind::Sign(signing) => Outcome::Signed(signing.sign()),
             Kind::Judge(job) => Outcome::Judged(job.run()),
+            Kind::Check(portion) => Outcome::Checked(portion.check()),
         })
     }
 }
@@ -93,6 +114,27 @@ impl Signing {
         let pair = derived.as_ref().unwrap_or(&self.pair);
         // Another key than asked for: the store was made by a node with another identity.
         (pair.public() == &self.key).then(|| pair.sign(self.purpose, &self.message))
+    }
+}
+
+/// Has signatures checked as jobs.
+pub(crate) struct CheckJobs<'a>(pub(crate) &'a dyn Workers);
+
+impl CheckWorkers for CheckJobs<'_> {
+    fn threads(&self) -> usize {
+        self.0.threads()
+    }
+
+    fn check(&self, portions: Vec<CheckPortion>) -> Vec<CheckedPortion> {
+        let jobs = portions
+            .into_iter()
+            .map(|portion| Job(Kind::Check(portion)));
+        let done = self.0.run(jobs.collect()).into_iter();
+        let checked = done.map(|Done(outcome)| match outcome {
+            Outcome::Checked(checked) => checked,
+            _ => panic!("the result of a job has another kind than the job"),
+        });
+        checked.collect()
     }
 }
 

@@ -21,7 +21,10 @@ mod secret;
 pub mod storage;
 mod timestamp;
 
-pub use checker::{KeyCounts, SignatureChecker, SignedMessage};
+pub use checker::{
+    CheckPortion, CheckWorkers, CheckedPortion, InlineChecks, KeyCounts, SignatureChecker,
+    SignedMessage,
+};
 pub use codec::{ByteBuf, Decode, DecodeError, Decoder, Encode, Encoder};
 pub use domain::Domain;
 pub use error::{Coded, ERRORS, ErrorInfo};

@@ -17,8 +17,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::metrics::{Counter, Histogram};
 
-/// Jobs for which one more thread is woken. Up to this number the caller does all jobs, because to wake a thread takes longer.
-const JOBS_PER_THREAD: usize = 4;
+/// Cost of the jobs for which one more thread is woken. Up to this cost the caller does all jobs, because to wake a thread takes longer.
+const COST_PER_THREAD: usize = 4;
 /// Each thread takes its part of a batch in about this many portions, so that a slow one holds up few jobs.
 const PORTIONS: usize = 4;
 /// Maximum number of jobs in a portion.
@@ -38,6 +38,7 @@ pub struct WorkerMetrics {
 /// Threads that do jobs of one kind. Dropping it ends them.
 pub struct WorkerPool<J, D> {
     shared: Arc<Shared<J, D>>,
+    cost: fn(&J) -> usize,
     threads: Vec<JoinHandle<()>>,
     metrics: WorkerMetrics,
 }
@@ -76,13 +77,15 @@ struct BatchState<J, D> {
 }
 
 impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
-    /// Starts `threads` threads that do jobs with `work`. Without a thread, the callers do all jobs.
+    /// Starts `threads` threads that do jobs with `work`. Without a thread, the callers do all jobs. `cost` estimates the time of a job in
+    /// units of ten microseconds.
     ///
     /// # Errors
     /// The operating system cannot start a thread.
     pub fn start(
         threads: usize,
         work: fn(J) -> D,
+        cost: fn(&J) -> usize,
         metrics: WorkerMetrics,
     ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
@@ -96,6 +99,7 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
         });
         let mut pool = Self {
             shared,
+            cost,
             threads: Vec::with_capacity(threads),
             metrics,
         };
@@ -109,13 +113,19 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
         Ok(pool)
     }
 
+    /// Returns the number of threads that do jobs at the same time, the caller's included.
+    pub fn threads(&self) -> usize {
+        self.threads.len() + 1
+    }
+
     /// Does all jobs and returns their results in the order of the jobs. One caller at a time.
     ///
     /// # Panics
     /// A job panicked.
     pub fn run(&self, jobs: Vec<J>) -> Vec<D> {
         let count = jobs.len();
-        if count <= JOBS_PER_THREAD {
+        let cost: usize = jobs.iter().map(self.cost).sum();
+        if count <= 1 || cost <= COST_PER_THREAD {
             self.metrics.by_caller.add(count as u64);
             return jobs.into_iter().map(self.shared.work).collect();
         }
@@ -131,7 +141,8 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
             done: Condvar::new(),
             portion: portion.clamp(1, PORTION_MAX),
         });
-        let helpers = self.threads.len().min(count.div_ceil(JOBS_PER_THREAD) - 1);
+        let worthwhile = cost.div_ceil(COST_PER_THREAD).min(count) - 1;
+        let helpers = self.threads.len().min(worthwhile);
         if helpers > 0 {
             let mut present = self.shared.present();
             present.batch = Some(Arc::clone(&batch));
@@ -289,7 +300,7 @@ mod tests {
             by_workers: Counter::default(),
             caller_time: Histogram::new(Unit::Seconds),
         };
-        WorkerPool::start(threads, work, metrics).expect("threads start")
+        WorkerPool::start(threads, work, |_| 1, metrics).expect("threads start")
     }
 
     #[test]

@@ -6,6 +6,9 @@ use kernel::jobs::{Done, Job, Workers};
 
 use crate::chance::Chance;
 
+/// Number of threads that a kernel is told of, so that a batch of signatures has several portions.
+const THREADS: usize = 4;
+
 /// Does the jobs of a kernel in a random order.
 pub struct ShuffledWorkers {
     chance: Mutex<Chance>,
@@ -33,6 +36,10 @@ impl ShuffledWorkers {
 }
 
 impl Workers for ShuffledWorkers {
+    fn threads(&self) -> usize {
+        THREADS
+    }
+
     fn run(&self, jobs: Vec<Job>) -> Vec<Done> {
         let order = self.order(jobs.len());
         let signatures: Vec<bool> = jobs.iter().map(Job::is_signature).collect();

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use primitives::SignatureChecker;
+use primitives::CheckWorkers;
 
 use super::blocks::{Assemblies, PendingBlocks, Release, SideBlocks};
 use super::bounded_set::BoundedSet;
 use super::bundling::{Bundling, Rates};
+use super::checks::Checks;
 use super::counters::Counters;
 use super::forging::{Forging, OwnBlocks};
 use super::fork_choice::{DeepFork, Evidence, FirstHeaders, Reorg, TiedTips};
@@ -30,7 +31,7 @@ pub struct Core<R> {
     pub(super) settings: Settings,
     pub(super) rows: Overlay<R>,
     pub(super) pool: Pool,
-    pub(super) checker: SignatureChecker,
+    pub(super) checker: Checks,
     /// The latest time passed in. It never goes back.
     pub(super) now: ChainTime,
     pub(super) actions: Vec<Action>,
@@ -93,7 +94,7 @@ impl<R: Reads<Table>> Core<R> {
                     .clone()
                     .for_blocks_of(genesis.params.block_seconds),
             ),
-            checker: SignatureChecker::new(),
+            checker: Checks::inline(),
             now,
             actions: Vec::new(),
             intake: Intake::default(),
@@ -134,6 +135,13 @@ impl<R: Reads<Table>> Core<R> {
         // No follower was connected yet when these blocks joined again.
         core.actions.retain(|action| !is_of_a_block(action));
         Ok(core)
+    }
+
+    /// Has batches of signatures checked by these workers. Without them the core's own thread checks all.
+    #[must_use]
+    pub fn with_check_workers(mut self, workers: Box<dyn CheckWorkers + Send>) -> Self {
+        self.checker.set_workers(workers);
+        self
     }
 
     /// Handles one event at a time of the chain.

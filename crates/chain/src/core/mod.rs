@@ -25,6 +25,7 @@ mod action;
 mod blocks;
 mod bounded_set;
 mod bundling;
+mod checks;
 #[allow(clippy::module_inception)]
 mod core;
 mod counters;

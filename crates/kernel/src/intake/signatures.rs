@@ -6,8 +6,8 @@
 use ledger::PartyId;
 use primitives::collections::HashMap;
 use primitives::{
-    Domain, Hash, Monotonic, PublicKey, Signature, SignatureChecker, SignatureContext,
-    SignedMessage,
+    CheckWorkers, Domain, Hash, Monotonic, PublicKey, Signature, SignatureChecker,
+    SignatureContext, SignedMessage,
 };
 
 use crate::cache::GenerationCache;
@@ -123,6 +123,7 @@ impl Signatures {
         &mut self,
         budgets: &mut PeerBudgets,
         now: Monotonic,
+        workers: &dyn CheckWorkers,
         figures: &mut Figures,
     ) -> Vec<CheckVerdict> {
         let mut batch = Vec::new();
@@ -135,7 +136,7 @@ impl Signatures {
             group.messages = rest;
             portions.push((group, first..batch.len()));
         }
-        let good = self.check_messages(batch.iter(), figures);
+        let good = self.check_messages(batch.iter(), workers, figures);
         let mut verdicts = Vec::with_capacity(portions.len());
         for (group, range) in portions {
             let work = work_of(&batch[range.clone()]);
@@ -204,6 +205,7 @@ impl Signatures {
     pub(super) fn check_messages<'a>(
         &mut self,
         messages: impl Iterator<Item = &'a SignedMessage>,
+        workers: &dyn CheckWorkers,
         figures: &mut Figures,
     ) -> Vec<bool> {
         let mut places: HashMap<Hash, usize> = HashMap::default();
@@ -223,7 +225,7 @@ impl Signatures {
             });
             which.push(Some(place));
         }
-        let verdicts = self.checker.check_batch(&batch);
+        let verdicts = self.checker.check_batch_on(&batch, workers);
         assert_eq!(batch.len(), verdicts.len(), "a batch has one verdict each");
         figures.note_batch(&verdicts);
         for (digest, _) in digests
@@ -317,7 +319,7 @@ fn digest(signed: &SignedMessage) -> Hash {
 
 #[cfg(test)]
 mod tests {
-    use primitives::{KeyPair, Scheme};
+    use primitives::{InlineChecks, KeyPair, Scheme};
 
     use super::*;
 
@@ -373,9 +375,9 @@ mod tests {
         fn round(&mut self) -> (Verdicts, u64) {
             let before = self.figures.signatures_checked;
             let now = Monotonic::from_ms(self.ms);
-            let verdicts = self
-                .signatures
-                .check_due(&mut self.budgets, now, &mut self.figures);
+            let verdicts =
+                self.signatures
+                    .check_due(&mut self.budgets, now, &InlineChecks, &mut self.figures);
             assert!(!self.signatures.is_due());
             self.signatures.end_round(&mut Batch::default());
             self.budgets.end_round(&mut Batch::default());

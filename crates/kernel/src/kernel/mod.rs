@@ -257,7 +257,7 @@ impl Kernel {
 
     /// Checks the signatures that are due in the round as one batch.
     fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let verdicts = self.context.check_due();
+        let verdicts = self.context.check_due(&*self.workers);
         self.tell_owners(verdicts, reads)?;
         self.settle(reads)
     }

@@ -11,8 +11,8 @@ use primitives::SecretText;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    ConfigError, ConfigKind, LogSection, TokenEntry, anonymous_connections_per_address,
-    exit_after_failure_s, read_toml,
+    ConfigError, ConfigKind, LogSection, TokenEntry, WORKERS_MAX,
+    anonymous_connections_per_address, exit_after_failure_s, read_toml,
 };
 
 /// A chain node's configuration. Unknown fields are refused.
@@ -63,6 +63,9 @@ pub struct NodeSection {
     /// Number of newest blocks whose bodies are kept. `None` keeps all bodies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_blocks: Option<u32>,
+    /// Threads that check signatures, the core's own included; 0 for as many as there are cores.
+    #[serde(default)]
+    pub workers: u16,
 }
 
 /// `[p2p]`
@@ -295,6 +298,7 @@ impl ChainConfig {
                 1,
                 PEERS_MAX as u64,
             ),
+            ("node.workers", self.node.workers.into(), 0, WORKERS_MAX),
             ("p2p.ban_s", u64::from(self.p2p.ban_s), 1, 31_536_000),
             ("p2p.linger_ms", self.p2p.linger_ms, 0, 10_000),
             (

@@ -1,6 +1,6 @@
 //! The metrics of a chain node.
 
-use runtime::RoundMetrics;
+use runtime::{RoundMetrics, WorkerMetrics};
 
 use crate::http::front::HttpCounters;
 use crate::metrics::{Counter, Gauge, Histogram, Listed, Process, Registry, Unit};
@@ -87,6 +87,9 @@ chain_metrics! {
     block_age: Histogram Seconds = "tally_chain_block_age_seconds", "From a block's own time until it joined here.";
     round_events: Histogram Count = "tally_chain_round_events", "Events decided in one round of the core.";
     round_time: Histogram Seconds = "tally_chain_round_seconds", "Time to decide one round, signature checks and blocks included, its commit not.";
+    checks_by_core: Counter = "tally_chain_check_portions_core_total", "Portions of batches of signatures that the core's own thread checked.";
+    checks_by_workers: Counter = "tally_chain_check_portions_workers_total", "Portions of batches of signatures that the workers checked.";
+    checks_time: Histogram Seconds = "tally_chain_check_core_seconds", "Processor time that the core's own thread spent on its part of a batch of signatures that it shared with workers.";
     commit_rows: Histogram Count = "tally_chain_commit_rows", "Rows of one commit.";
     commit_bytes: Histogram Bytes = "tally_chain_commit_bytes", "Size of one commit.";
     commit_time: Histogram Seconds = "tally_chain_commit_seconds", "From handing a commit over until it is durable.";
@@ -127,6 +130,14 @@ impl ChainMetrics {
             commit_bytes: self.commit_bytes.clone(),
             commit_time: self.commit_time.clone(),
             commit_failures: self.commit_failures.clone(),
+        }
+    }
+
+    pub(super) fn workers(&self) -> WorkerMetrics {
+        WorkerMetrics {
+            by_caller: self.checks_by_core.clone(),
+            by_workers: self.checks_by_workers.clone(),
+            caller_time: self.checks_time.clone(),
         }
     }
 

@@ -36,6 +36,7 @@ mod store;
 mod submit;
 mod upkeep;
 mod views;
+mod workers;
 
 pub use config::{
     ApiSection, BundlerEntry, ChainConfig, Checkpoint, ForgingSection, NodeSection, P2pSection,

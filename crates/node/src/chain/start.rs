@@ -9,7 +9,8 @@ use chain::port::{Reads, StoreFailure, Table};
 use chain::state::read;
 use chain::{ChainTime, Height};
 use net::gossip::{GossipLimits, GossipOptions};
-use runtime::{Output, Running};
+use primitives::CheckPortion;
+use runtime::{Output, Running, WorkerPool};
 use store::{Class, Committer, CommitterOptions};
 
 use super::bans::Bans;
@@ -25,6 +26,8 @@ use super::shared::ChainNodeState;
 use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
 use super::store::open_store;
+use super::workers::ChainWorkers;
+use crate::config::workers;
 use crate::http::{AnonymousLimits, ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
 use crate::open_files;
 
@@ -94,6 +97,12 @@ impl ChainNode {
             handle.clone(),
             shown,
         ));
+        let threads = workers(files.config.node.workers) - 1;
+        let workers = shared.metrics.workers();
+        let workers = WorkerPool::start(threads, CheckPortion::check, CheckPortion::len, workers);
+        let workers = workers
+            .map_err(|error| ChainStartError::System(format!("a worker thread: {error}")))?;
+        let core = core.with_check_workers(Box::new(ChainWorkers(workers)));
         let running = runtime::start(runtime::Parts {
             core: ChainCore::new(core, Arc::clone(&shared)),
             first: Output::default(),

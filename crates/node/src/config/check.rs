@@ -24,7 +24,7 @@ const BYTES_MAX: u64 = 1 << 40;
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
 /// Maximum number of threads for the kernel's jobs.
-const WORKERS_MAX: u64 = 256;
+pub(crate) const WORKERS_MAX: u64 = 256;
 /// Maximum number of threads for connections.
 const IO_THREADS_MAX: u64 = 256;
 

@@ -12,6 +12,7 @@ mod sections;
 mod transitions;
 
 pub use attachments::AttachmentsSection;
+pub(crate) use check::WORKERS_MAX;
 pub use compression::CompressionSetting;
 pub use error::{ConfigError, ConfigKind, ERRORS, read_table, text_of};
 pub(crate) use error::{parse_toml, read_toml};
@@ -23,5 +24,5 @@ pub use sections::{
     ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
     P2pSection, StoreSection, TokenEntry, UsersSection,
 };
-pub(crate) use sections::{anonymous_connections_per_address, exit_after_failure_s};
+pub(crate) use sections::{anonymous_connections_per_address, exit_after_failure_s, workers};
 pub use transitions::{TransitionsSection, UpgradeEntry};

@@ -141,7 +141,8 @@ impl Node {
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
 
         let metrics = Arc::new(NodeMetrics::new());
-        let workers = WorkerPool::start(config.node.other_workers(), Job::run, metrics.workers());
+        let threads = config.node.other_workers();
+        let workers = WorkerPool::start(threads, Job::run, Job::cost, metrics.workers());
         let workers =
             workers.map_err(|error| StartError::System(format!("a worker thread: {error}")))?;
         let kernel = kernel.with_workers(Box::new(KernelWorkers(workers)));

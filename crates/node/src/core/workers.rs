@@ -10,4 +10,8 @@ impl Workers for KernelWorkers {
     fn run(&self, jobs: Vec<Job>) -> Vec<Done> {
         self.0.run(jobs)
     }
+
+    fn threads(&self) -> usize {
+        self.0.threads()
+    }
 }

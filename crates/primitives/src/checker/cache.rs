@@ -20,7 +20,7 @@ pub(super) struct KeyCache {
 pub struct KeyCounts {
     /// Look-ups that found the key decoded.
     pub hits: u64,
-    /// Look-ups that had to decode the key.
+    /// Keys decoded because no look-up found them.
     pub misses: u64,
     /// Keys dropped because the cache was full.
     pub evicted: u64,
@@ -47,29 +47,38 @@ impl KeyCache {
         2 * self.generation_max
     }
 
-    /// Returns the point that the bytes encode, in any encoding that ZIP 215 accepts, or `None` if they encode no point.
-    pub(super) fn point(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
+    /// Returns the point of a key, if it is held.
+    pub(super) fn get(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
         if let Some(point) = self.young.get(key) {
             self.counts.hits += 1;
             return Some(*point);
         }
-        let point = match self.old.remove(key) {
-            Some(point) => {
-                self.counts.hits += 1;
-                point
-            }
-            None => {
-                self.counts.misses += 1;
-                CompressedEdwardsY(*key).decompress()?
-            }
-        };
+        let point = self.old.remove(key)?;
+        self.counts.hits += 1;
+        self.keep(*key, point);
+        Some(point)
+    }
+
+    /// Adds a decoded key. Another thread may have decoded it as well.
+    pub(super) fn add(&mut self, key: [u8; 32], point: EdwardsPoint) {
+        if !self.young.contains_key(&key) && !self.old.contains_key(&key) {
+            self.counts.misses += 1;
+            self.keep(key, point);
+        }
+    }
+
+    fn keep(&mut self, key: [u8; 32], point: EdwardsPoint) {
         if self.young.len() >= self.generation_max {
             self.counts.evicted += self.old.len() as u64;
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(*key, point);
-        Some(point)
+        self.young.insert(key, point);
     }
+}
+
+/// Returns the point that the bytes encode, in any encoding that ZIP 215 accepts, or `None` if they encode no point.
+pub(super) fn decode(key: &[u8; 32]) -> Option<EdwardsPoint> {
+    CompressedEdwardsY(*key).decompress()
 }
 
 impl fmt::Debug for KeyCache {
@@ -90,6 +99,12 @@ mod tests {
         }
     }
 
+    fn point(cache: &mut KeyCache, key: &[u8; 32]) -> Option<EdwardsPoint> {
+        let point = cache.get(key).or_else(|| decode(key));
+        cache.add(*key, point?);
+        point
+    }
+
     #[test]
     fn bounded_and_right() {
         let mut cache = KeyCache::new(8);
@@ -97,11 +112,11 @@ mod tests {
         for round in 0..3 {
             for number in 1..20 {
                 assert_eq!(
-                    cache.point(&key(number)),
-                    CompressedEdwardsY(key(number)).decompress(),
+                    point(&mut cache, &key(number)),
+                    decode(&key(number)),
                     "round {round}"
                 );
-                assert!(cache.point(&hot).is_some());
+                assert!(point(&mut cache, &hot).is_some());
                 assert!(cache.young.contains_key(&hot));
                 assert!(cache.len() <= cache.capacity());
             }
@@ -116,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn no_point_is_not_kept() {
+    fn a_key_that_two_threads_decoded_is_kept_once() {
         let mut cache = KeyCache::new(8);
-        let mut bytes = [0; 32];
-        bytes[0] = 2;
-        assert_eq!(cache.point(&bytes), None);
-        assert!(cache.young.is_empty());
+        for _ in 0..2 {
+            cache.add(key(1), decode(&key(1)).expect("a point"));
+        }
+        assert_eq!((cache.len(), cache.counts.misses), (1, 1));
     }
 }

@@ -8,7 +8,6 @@ use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
 use sha2::{Digest, Sha512};
 
-use super::cache::KeyCache;
 use crate::{Domain, Hash, Hasher};
 
 /// A signature with decoded parts, ready for the equation.
@@ -25,11 +24,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Decodes a signature over `message`. Returns nothing if the key or `R` is not a point, or if `s` is not below the order:
-    /// such a signature is invalid by itself.
+    /// Decodes a signature over `message` by the key with this point. Returns nothing if `R` is not a point, or if `s` is not below
+    /// the order: such a signature is invalid by itself.
     pub(super) fn new(
-        cache: &mut KeyCache,
         key: &[u8; 32],
+        key_point: EdwardsPoint,
         signature: &[u8; 64],
         message: &[u8],
     ) -> Option<Self> {
@@ -43,7 +42,7 @@ impl Prepared {
             .finalize();
         Some(Self {
             key: *key,
-            key_point: cache.point(key)?,
+            key_point,
             commitment: CompressedEdwardsY(*commitment).decompress()?,
             response: response?,
             challenge: Scalar::from_bytes_mod_order_wide(&challenge.into()),

@@ -4,13 +4,15 @@ mod bisect;
 mod cache;
 mod ed25519;
 mod p256;
+mod portion;
 #[cfg(test)]
 mod vectors;
 
-use crate::{Hash, PublicKey, Scheme, Signature, SignatureContext};
+use crate::{Hash, PublicKey, Signature, SignatureContext};
 use cache::KeyCache;
 pub use cache::KeyCounts;
-use ed25519::Prepared;
+use portion::Undecided;
+pub use portion::{CheckPortion, CheckWorkers, CheckedPortion, InlineChecks};
 
 /// A signature to check, with its key, message and context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,9 @@ impl SignatureChecker {
     /// Maximum number of signatures in one batch equation. Larger batches are split.
     pub const BATCH_MAX: usize = 1024;
 
+    /// Minimum number of signatures for each thread that takes part in a batch. A signature of a smaller portion would cost more.
+    pub const PORTION_MIN: usize = 32;
+
     /// Creates a checker that keeps the default number of decoded keys.
     #[must_use]
     pub fn new() -> Self {
@@ -90,49 +95,69 @@ impl SignatureChecker {
 
     /// Tells whether one signature is valid.
     pub fn check(&mut self, signed: &SignedMessage) -> bool {
-        match (&signed.key, signed.signature.scheme()) {
-            (PublicKey::Ed25519(key), Scheme::Ed25519) => self
-                .prepare(key, signed)
-                .is_some_and(|prepared| prepared.holds()),
-            (PublicKey::EcdsaP256(key), Scheme::EcdsaP256) => p256::check(
-                key,
-                signed.signature.bytes(),
-                signed.signed_hash().as_bytes(),
-            ),
-            _ => false,
-        }
+        self.check_batch(std::slice::from_ref(signed)) == [true]
     }
 
     /// Returns whether each signature is valid, in the given order. An invalid one does not change the results of the others.
     pub fn check_batch(&mut self, batch: &[SignedMessage]) -> Vec<bool> {
-        let mut verdicts = vec![false; batch.len()];
-        let mut waiting = Vec::with_capacity(batch.len().min(Self::BATCH_MAX));
-        for (at, signed) in batch.iter().enumerate() {
-            match (&signed.key, signed.signature.scheme()) {
-                (PublicKey::Ed25519(key), Scheme::Ed25519) => {
-                    if let Some(prepared) = self.prepare(key, signed) {
-                        waiting.push((at, prepared));
+        self.check_batch_on(batch, &InlineChecks)
+    }
+
+    /// Does the same on the threads of `workers`. The verdicts do not depend on them.
+    pub fn check_batch_on(
+        &mut self,
+        batch: &[SignedMessage],
+        workers: &dyn CheckWorkers,
+    ) -> Vec<bool> {
+        self.check_all_on(batch.iter().cloned(), batch.len(), workers)
+    }
+
+    /// Does the same for signatures that are in no list yet. `expected` is about their number. It decides how they are shared among the
+    /// threads.
+    pub fn check_all_on(
+        &mut self,
+        signatures: impl IntoIterator<Item = SignedMessage>,
+        expected: usize,
+        workers: &dyn CheckWorkers,
+    ) -> Vec<bool> {
+        let threads = workers.threads().max(1);
+        let size = expected.div_ceil(threads);
+        let size = size.clamp(Self::PORTION_MIN, Self::BATCH_MAX);
+        let mut signatures = signatures.into_iter();
+        let mut verdicts = Vec::with_capacity(expected);
+        let mut count = 0;
+        loop {
+            // As many portions at a time as there are threads, so that a key is rarely decoded twice and few copies are in memory.
+            let portions: Vec<CheckPortion> = (0..threads)
+                .map(|_| self.portion(signatures.by_ref().take(size)))
+                .take_while(|portion| !portion.is_empty())
+                .collect();
+            if portions.is_empty() {
+                break;
+            }
+            count += portions.iter().map(CheckPortion::len).sum::<usize>();
+            for checked in workers.check(portions) {
+                verdicts.extend(checked.verdicts);
+                for (key, point) in checked.decoded {
+                    if let Some(point) = point {
+                        self.keys.add(key, point);
                     }
                 }
-                _ => verdicts[at] = self.check(signed),
-            }
-            if waiting.len() == Self::BATCH_MAX {
-                bisect::settle(&waiting, &mut verdicts);
-                waiting.clear();
             }
         }
-        bisect::settle(&waiting, &mut verdicts);
+        assert_eq!(verdicts.len(), count, "each signature has one verdict");
         verdicts
     }
 
-    fn prepare(&mut self, key: &[u8; 32], signed: &SignedMessage) -> Option<Prepared> {
-        let hash = signed.signed_hash();
-        Prepared::new(
-            &mut self.keys,
-            key,
-            signed.signature.bytes(),
-            hash.as_bytes(),
-        )
+    fn portion(&mut self, signatures: impl Iterator<Item = SignedMessage>) -> CheckPortion {
+        let undecided = signatures.map(|signed| Undecided {
+            key_point: match &signed.key {
+                PublicKey::Ed25519(key) => self.keys.get(key),
+                _ => None,
+            },
+            signed,
+        });
+        CheckPortion(undecided.collect())
     }
 }
 

@@ -6,8 +6,8 @@ use curve25519_dalek::scalar::Scalar;
 use ed25519_zebra::{Signature as ZebraSignature, VerificationKey};
 use p256::ecdsa::signature::Verifier as _;
 use primitives::{
-    CompositeKey, Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureChecker,
-    SignatureContext, SignedMessage, hex,
+    CheckPortion, CheckWorkers, CheckedPortion, CompositeKey, Domain, Hash, KeyPair, PublicKey,
+    Scheme, Signature, SignatureChecker, SignatureContext, SignedMessage, hex,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha512};
@@ -373,6 +373,57 @@ fn long_batch() {
         expected[at] = false;
     }
     assert_eq!(SignatureChecker::new().check_batch(&batch), expected);
+}
+
+/// Checks each portion on a thread of its own. The last one is begun first.
+struct Threads(usize);
+
+impl CheckWorkers for Threads {
+    fn threads(&self) -> usize {
+        self.0
+    }
+
+    fn check(&self, portions: Vec<CheckPortion>) -> Vec<CheckedPortion> {
+        assert!(portions.len() <= self.0);
+        std::thread::scope(|scope| {
+            let begin = |portion: CheckPortion| scope.spawn(|| portion.check());
+            let mut begun: Vec<_> = portions.into_iter().rev().map(begin).collect();
+            begun.reverse();
+            let end = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+            let checked = begun.into_iter().map(end);
+            checked.map(|checked| checked.expect("no panic")).collect()
+        })
+    }
+}
+
+#[test]
+fn the_verdicts_of_a_batch_do_not_depend_on_the_number_of_threads() {
+    let schemes = [Scheme::Ed25519, Scheme::Ed25519, Scheme::EcdsaP256];
+    let few: Vec<SignedMessage> = (0..12)
+        .map(|number| signed(schemes[number as usize % 3], number as u8, number))
+        .collect();
+    for size in [0, 1, 31, 32, 33, 64, 65, 200, 2_100] {
+        let mut batch: Vec<SignedMessage> = few.iter().cloned().cycle().take(size).collect();
+        let mut expected = vec![true; size];
+        for at in [0, 31, 32, 64, 1_024, 2_099] {
+            if at < size {
+                batch[at].message = Hash::ZERO;
+                expected[at] = false;
+            }
+        }
+        for threads in [1, 2, 3, 16] {
+            let mut checker = SignatureChecker::new();
+            for _ in 0..2 {
+                let verdicts = checker.check_batch_on(&batch, &Threads(threads));
+                assert_eq!(verdicts, expected, "{size} on {threads}");
+            }
+            let keys = few
+                .iter()
+                .take(size)
+                .filter(|one| one.signature.scheme() == Scheme::Ed25519);
+            assert_eq!(checker.key_counts().misses, keys.count() as u64);
+        }
+    }
 }
 
 /// One signature of a mixture: sound, small, mixed, damaged, of the other scheme, or any bytes.

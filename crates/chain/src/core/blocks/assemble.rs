@@ -141,8 +141,8 @@ impl<R: Reads<Table>> Core<R> {
         if carried.is_empty() {
             return self.part_failed(peer, hash);
         }
-        let signed: Vec<_> = carried.iter().map(|one| one.signed_message()).collect();
-        let verdicts = self.checker.check_batch(&signed);
+        let signed = carried.iter().map(|one| one.signed_message());
+        let verdicts = self.checker.check_all(signed, carried.len());
         let all_hold = verdicts.iter().all(|holds| *holds);
         if let Some(assembly) = self.assemblies.get_mut(hash) {
             assembly.asking = false;

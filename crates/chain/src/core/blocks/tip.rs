@@ -55,17 +55,13 @@ impl<R: Reads<Table>> Core<R> {
                 return Err(BodyFault::Sender("chain_block.body_mismatch"));
             }
         }
-        let unknown: Vec<_> = block
-            .transactions()
-            .filter(|carried| {
-                let known = self.pool.get(&carried.id);
-                known.is_none_or(|known| {
-                    known.transaction.signature != carried.transaction.signature
-                })
-            })
-            .map(|carried| carried.signed_message())
-            .collect();
-        if self.checker.check_batch(&unknown).contains(&false) {
+        let unknown = block.transactions().filter(|carried| {
+            let known = self.pool.get(&carried.id);
+            known.is_none_or(|known| known.transaction.signature != carried.transaction.signature)
+        });
+        let signed = unknown.map(|carried| carried.signed_message());
+        let expected = block.transactions().count();
+        if self.checker.check_all(signed, expected).contains(&false) {
             return Err(BodyFault::Sender("chain_tx.signature"));
         }
         // The header's signature was checked before its body was requested.

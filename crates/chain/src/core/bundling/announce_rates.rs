@@ -84,11 +84,9 @@ impl<R: Reads<Table>> Core<R> {
             is_new && is_chain && checked.is_ok()
         });
         let genesis = &self.genesis.hash;
-        let signed: Vec<_> = fresh
-            .iter()
-            .map(|rates| rates.signed_message(genesis))
-            .collect();
-        if self.checker.check_batch(&signed).contains(&false) {
+        let signed = fresh.iter().map(|rates| rates.signed_message(genesis));
+        let verdicts = self.checker.check_all(signed, fresh.len());
+        if verdicts.contains(&false) {
             self.penalise(peer, points::BAD_SIGNATURE, "chain_rates.signature");
             self.verdict(message, Verdict::Reject);
             return Ok(());

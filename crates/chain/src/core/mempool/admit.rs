@@ -186,11 +186,8 @@ impl<R: Reads<Table>> Core<R> {
         let unchecked = std::mem::take(&mut self.intake.unchecked);
         let tip_moved = std::mem::take(&mut self.intake.tip_moved);
         if !unchecked.is_empty() {
-            let signed: Vec<_> = unchecked
-                .iter()
-                .map(|one| one.carried.signed_message())
-                .collect();
-            let verdicts = self.checker.check_batch(&signed);
+            let signed = unchecked.iter().map(|one| one.carried.signed_message());
+            let verdicts = self.checker.check_all(signed, unchecked.len());
             for (one, holds) in unchecked.into_iter().zip(verdicts) {
                 if !holds {
                     self.bad_signature(&one);

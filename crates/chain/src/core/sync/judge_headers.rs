@@ -39,11 +39,11 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(HeaderVerdict::Good);
             }
         }
-        let signed: Vec<_> = headers
+        let signed = headers
             .iter()
-            .map(|(header, hash)| header.signed_message(*hash))
-            .collect();
-        if self.checker.check_batch(&signed).contains(&false) {
+            .map(|(header, hash)| header.signed_message(*hash));
+        let verdicts = self.checker.check_all(signed, headers.len());
+        if verdicts.contains(&false) {
             return Ok(HeaderVerdict::Bad(
                 points::BAD_SIGNATURE,
                 "chain_block.signature",
