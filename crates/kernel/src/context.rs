@@ -69,6 +69,10 @@ impl Part for Context {
 impl Context {
     /// Creates the context of a node's first round.
     pub(crate) fn new(options: KernelOptions, identity: Identity, now: Moment) -> Self {
+        assert!(
+            options.gathered_jobs_max > 0,
+            "a batch of jobs has at least one"
+        );
         Self {
             now,
             my_id: identity.me.id(),

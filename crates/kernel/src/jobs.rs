@@ -13,16 +13,13 @@ use flow::{FlowStep, FlowStepped};
 use ledger::TxId;
 use primitives::{
     CheckPortion, CheckWorkers, CheckedPortion, Hash, KeyPair, PublicKey, Signature,
-    SignatureContext,
+    SignatureChecker, SignatureContext,
 };
 
 use crate::flows::waits::EffectId;
 use crate::intake::contract_job::{ContractJob, Judgement};
 use crate::intake::item_id::ItemId;
 
-/// Number of gathered jobs at which they are handed out before the end of the round. It bounds the memory of the flows that run side
-/// by side. A batch has at most as many transactions to verify.
-pub(crate) const GATHERED_MAX: usize = 128;
 /// Size of the transactions that the contracts of one batch are shown, in bytes. The last transaction may exceed it.
 pub(crate) const GATHERED_BYTES_MAX: usize = 16 << 20;
 
@@ -34,6 +31,11 @@ pub trait Workers: Send {
 
     /// Returns the number of threads that do jobs at the same time. It decides how large a job is, never what its result is.
     fn threads(&self) -> usize;
+
+    /// Returns the minimum number of signatures in a job that checks some, if so many are due.
+    fn portion_min(&self) -> usize {
+        SignatureChecker::PORTION_MIN
+    }
 }
 
 /// Does the jobs in the caller's thread, one after another.
@@ -81,7 +83,7 @@ impl Job {
     pub fn cost(&self) -> usize {
         match &self.0 {
             Kind::Step(_) | Kind::Sign(_) | Kind::Judge(_) => 1,
-            Kind::Check(portion) => portion.len(),
+            Kind::Check(portion) => portion.cost(),
         }
     }
 
@@ -123,6 +125,10 @@ pub(crate) struct CheckJobs<'a>(pub(crate) &'a dyn Workers);
 impl CheckWorkers for CheckJobs<'_> {
     fn threads(&self) -> usize {
         self.0.threads()
+    }
+
+    fn portion_min(&self) -> usize {
+        self.0.portion_min()
     }
 
     fn check(&self, portions: Vec<CheckPortion>) -> Vec<CheckedPortion> {

@@ -54,6 +54,9 @@ pub struct KernelOptions {
     pub meet_peers_ms: u64,
     /// Whether these flows stay held after the wait if no peer has shown a mark of this node's data.
     pub hold_unmet: bool,
+    /// Number of gathered jobs at which they are handed out before the end of the round, at least 1. It bounds the memory of the flows
+    /// that run side by side. A batch has at most as many transactions to verify.
+    pub gathered_jobs_max: usize,
     /// Limits of the flow engine.
     pub flow: FlowLimits,
     /// Coin selection.
@@ -109,6 +112,7 @@ impl Default for KernelOptions {
             hold_flows: false,
             meet_peers_ms: 30_000,
             hold_unmet: true,
+            gathered_jobs_max: 128,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             consent: ConsentOptions::default(),

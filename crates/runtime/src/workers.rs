@@ -31,7 +31,8 @@ pub struct WorkerMetrics {
     pub by_caller: Counter,
     /// Jobs done by the workers.
     pub by_workers: Counter,
-    /// Processor time that a caller's thread spent on the jobs of one batch.
+    /// Processor time that a caller's thread spent on a batch of jobs, alone or with workers. Batches that are too cheap to wake a thread
+    /// for are left out.
     pub caller_time: Histogram,
 }
 
@@ -125,7 +126,7 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
     pub fn run(&self, jobs: Vec<J>) -> Vec<D> {
         let count = jobs.len();
         let cost: usize = jobs.iter().map(self.cost).sum();
-        if count <= 1 || cost <= COST_PER_THREAD {
+        if cost <= COST_PER_THREAD {
             self.metrics.by_caller.add(count as u64);
             return jobs.into_iter().map(self.shared.work).collect();
         }
@@ -141,6 +142,7 @@ impl<J: Send + 'static, D: Send + 'static> WorkerPool<J, D> {
             done: Condvar::new(),
             portion: portion.clamp(1, PORTION_MAX),
         });
+        // One thread for each job at most. The caller is one of them.
         let worthwhile = cost.div_ceil(COST_PER_THREAD).min(count) - 1;
         let helpers = self.threads.len().min(worthwhile);
         if helpers > 0 {

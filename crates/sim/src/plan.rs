@@ -74,6 +74,10 @@ impl Plan {
         let calm_us = WORK_US + chance.between(0, 1_500_000);
         let mut kernel = small_kernel(&mut chance.fork());
         kernel.selection.restores_locks = options.bug != Some(Bug::LockForgotten);
+        if options.bug == Some(Bug::JobsMisordered) {
+            // Only a batch with several jobs has an order.
+            kernel.gathered_jobs_max = KernelOptions::default().gathered_jobs_max;
+        }
         // Drawn last, so that the rest of a seed is the same with and without an adversary.
         let mut clock_faults = Vec::new();
         match adversary {
@@ -181,5 +185,6 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options.requests.resend = soon;
     options.peer_check_rate = chance.one_of(&[0, 1, 10]);
     options.history.flows_max = chance.one_of(&[1, 5, 1_000_000]);
+    options.gathered_jobs_max = chance.one_of(&[1, 4, 128, 128]);
     options
 }

@@ -6,7 +6,7 @@ use kernel::jobs::{Done, Job, Workers};
 
 use crate::chance::Chance;
 
-/// Number of threads that a kernel is told of, so that a batch of signatures has several portions.
+/// Number of threads that a kernel is told of. Each of two signatures is a job then.
 const THREADS: usize = 4;
 
 /// Does the jobs of a kernel in a random order.
@@ -38,6 +38,10 @@ impl ShuffledWorkers {
 impl Workers for ShuffledWorkers {
     fn threads(&self) -> usize {
         THREADS
+    }
+
+    fn portion_min(&self) -> usize {
+        1
     }
 
     fn run(&self, jobs: Vec<Job>) -> Vec<Done> {

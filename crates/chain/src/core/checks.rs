@@ -36,7 +36,7 @@ impl Checks {
         expected: usize,
     ) -> Vec<bool> {
         let workers = &*self.workers;
-        self.checker.check_all_on(signatures, expected, workers)
+        self.checker.check_batch_on(signatures, expected, workers)
     }
 }
 

@@ -127,18 +127,18 @@ impl Signatures {
         figures: &mut Figures,
     ) -> Vec<CheckVerdict> {
         let mut batch = Vec::new();
-        let mut portions = Vec::with_capacity(self.due.len());
+        let mut groups = Vec::with_capacity(self.due.len());
         for mut group in std::mem::take(&mut self.due) {
             let count = within_rate(&group, self.per_ms, budgets, now);
             let rest = group.messages.split_off(count);
             let first = batch.len();
             batch.append(&mut group.messages);
             group.messages = rest;
-            portions.push((group, first..batch.len()));
+            groups.push((group, first..batch.len()));
         }
         let good = self.check_messages(batch.iter(), workers, figures);
-        let mut verdicts = Vec::with_capacity(portions.len());
-        for (group, range) in portions {
+        let mut verdicts = Vec::with_capacity(groups.len());
+        for (group, range) in groups {
             let work = work_of(&batch[range.clone()]);
             // One signature that is not valid decides for the group.
             let is_good = !good[range].contains(&false);
@@ -225,8 +225,9 @@ impl Signatures {
             });
             which.push(Some(place));
         }
-        let verdicts = self.checker.check_batch_on(&batch, workers);
-        assert_eq!(batch.len(), verdicts.len(), "a batch has one verdict each");
+        let count = batch.len();
+        let verdicts = self.checker.check_batch_on(batch, count, workers);
+        assert_eq!(count, verdicts.len(), "a batch has one verdict each");
         figures.note_batch(&verdicts);
         for (digest, _) in digests
             .into_iter()

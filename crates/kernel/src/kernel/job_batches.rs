@@ -4,7 +4,7 @@ use flow::EffectResult;
 
 use crate::errors;
 use crate::intake::item_id::ItemId;
-use crate::jobs::{GATHERED_BYTES_MAX, GATHERED_MAX, JobBatch, JobOwner, Outcome};
+use crate::jobs::{GATHERED_BYTES_MAX, JobBatch, JobOwner, Outcome};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -13,7 +13,7 @@ impl Kernel {
     /// Does the queued work, and the jobs if many are gathered.
     pub(super) fn proceed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.settle(reads)?;
-        match self.jobs() < GATHERED_MAX {
+        match self.jobs() < self.context.options.gathered_jobs_max {
             true => Ok(()),
             false => self.work_off(reads),
         }
@@ -74,7 +74,7 @@ impl Kernel {
         let mut items = Vec::new();
         let mut bytes = 0;
         while bytes < GATHERED_BYTES_MAX
-            && items.len() < GATHERED_MAX
+            && items.len() < self.context.options.gathered_jobs_max
             && let Some(item) = self.context.jobs.next_to_settle()
         {
             items.push(item);

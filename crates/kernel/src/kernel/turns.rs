@@ -1,5 +1,6 @@
 //! The turns of flows in a round: flows to restore, and queued starts. The room for flows depends on the work of those that run. So
-//! their jobs are done every [`GATHERED_MAX`](crate::jobs::GATHERED_MAX) flows, not only at the end of the round.
+//! their jobs are also done before the end of the round, as soon as
+//! [`gathered_jobs_max`](crate::KernelOptions::gathered_jobs_max) are gathered.
 
 use primitives::{Hash, Monotonic, Timestamp};
 

@@ -89,7 +89,7 @@ chain_metrics! {
     round_time: Histogram Seconds = "tally_chain_round_seconds", "Time to decide one round, signature checks and blocks included, its commit not.";
     checks_by_core: Counter = "tally_chain_check_portions_core_total", "Portions of batches of signatures that the core's own thread checked.";
     checks_by_workers: Counter = "tally_chain_check_portions_workers_total", "Portions of batches of signatures that the workers checked.";
-    checks_time: Histogram Seconds = "tally_chain_check_core_seconds", "Processor time that the core's own thread spent on its part of a batch of signatures that it shared with workers.";
+    checks_time: Histogram Seconds = "tally_chain_check_core_seconds", "Processor time that the core's own thread spent on batches of signatures with an estimated time of more than 40 microseconds.";
     commit_rows: Histogram Count = "tally_chain_commit_rows", "Rows of one commit.";
     commit_bytes: Histogram Bytes = "tally_chain_commit_bytes", "Size of one commit.";
     commit_time: Histogram Seconds = "tally_chain_commit_seconds", "From handing a commit over until it is durable.";

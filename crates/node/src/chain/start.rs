@@ -27,7 +27,7 @@ use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
 use super::store::open_store;
 use super::workers::ChainWorkers;
-use crate::config::workers;
+use crate::config::worker_threads;
 use crate::http::{AnonymousLimits, ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
 use crate::open_files;
 
@@ -97,12 +97,12 @@ impl ChainNode {
             handle.clone(),
             shown,
         ));
-        let threads = workers(files.config.node.workers) - 1;
-        let workers = shared.metrics.workers();
-        let workers = WorkerPool::start(threads, CheckPortion::check, CheckPortion::len, workers);
-        let workers = workers
-            .map_err(|error| ChainStartError::System(format!("a worker thread: {error}")))?;
-        let core = core.with_check_workers(Box::new(ChainWorkers(workers)));
+        let threads = worker_threads(files.config.node.workers) - 1;
+        let (check, cost) = (CheckPortion::check, CheckPortion::cost);
+        let pool = WorkerPool::start(threads, check, cost, shared.metrics.workers());
+        let pool =
+            pool.map_err(|error| ChainStartError::System(format!("a worker thread: {error}")))?;
+        let core = core.with_check_workers(Box::new(ChainWorkers(pool)));
         let running = runtime::start(runtime::Parts {
             core: ChainCore::new(core, Arc::clone(&shared)),
             first: Output::default(),

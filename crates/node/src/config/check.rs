@@ -23,7 +23,7 @@ const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
-/// Maximum number of threads for the kernel's jobs.
+/// Maximum number of threads that share the work of a core.
 pub(crate) const WORKERS_MAX: u64 = 256;
 /// Maximum number of threads for connections.
 const IO_THREADS_MAX: u64 = 256;

@@ -24,5 +24,7 @@ pub use sections::{
     ApiSection, CacheSection, LimitsSection, LogFormat, LogSection, NodeSection, NotarySection,
     P2pSection, StoreSection, TokenEntry, UsersSection,
 };
-pub(crate) use sections::{anonymous_connections_per_address, exit_after_failure_s, workers};
+pub(crate) use sections::{
+    anonymous_connections_per_address, exit_after_failure_s, worker_threads,
+};
 pub use transitions::{TransitionsSection, UpgradeEntry};

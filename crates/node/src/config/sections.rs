@@ -27,12 +27,12 @@ pub struct NodeSection {
 impl NodeSection {
     /// Returns the number of threads that do the kernel's jobs, without its own thread.
     pub fn other_workers(&self) -> usize {
-        workers(self.workers) - 1
+        worker_threads(self.workers) - 1
     }
 }
 
 /// Returns the number of threads that share the work of a core, its own included: the setting, or the number of cores if it is 0.
-pub fn workers(setting: u16) -> usize {
+pub fn worker_threads(setting: u16) -> usize {
     match setting {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers.into(),

@@ -14,6 +14,9 @@ pub use cache::KeyCounts;
 use portion::Undecided;
 pub use portion::{CheckPortion, CheckWorkers, CheckedPortion, InlineChecks};
 
+/// Portions of a batch for each thread, so that a slow thread holds up few checks.
+const PORTIONS_OF_A_THREAD: usize = 2;
+
 /// A signature to check, with its key, message and context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedMessage {
@@ -55,7 +58,7 @@ impl SignatureChecker {
     /// Maximum number of signatures in one batch equation. Larger batches are split.
     pub const BATCH_MAX: usize = 1024;
 
-    /// Minimum number of signatures for each thread that takes part in a batch. A signature of a smaller portion would cost more.
+    /// Minimum number of signatures in a portion of a batch. In a smaller one each would cost more.
     pub const PORTION_MIN: usize = 32;
 
     /// Creates a checker that keeps the default number of decoded keys.
@@ -100,35 +103,30 @@ impl SignatureChecker {
 
     /// Returns whether each signature is valid, in the given order. An invalid one does not change the results of the others.
     pub fn check_batch(&mut self, batch: &[SignedMessage]) -> Vec<bool> {
-        self.check_batch_on(batch, &InlineChecks)
+        self.check_batch_on(batch.iter().cloned(), batch.len(), &InlineChecks)
     }
 
-    /// Does the same on the threads of `workers`. The verdicts do not depend on them.
+    /// Returns whether each signature is valid, in the given order, checked on the threads of `workers`. The verdicts do not depend on
+    /// them. `expected` is about the number of signatures. It decides how they are shared.
     pub fn check_batch_on(
-        &mut self,
-        batch: &[SignedMessage],
-        workers: &dyn CheckWorkers,
-    ) -> Vec<bool> {
-        self.check_all_on(batch.iter().cloned(), batch.len(), workers)
-    }
-
-    /// Does the same for signatures that are in no list yet. `expected` is about their number. It decides how they are shared among the
-    /// threads.
-    pub fn check_all_on(
         &mut self,
         signatures: impl IntoIterator<Item = SignedMessage>,
         expected: usize,
         workers: &dyn CheckWorkers,
     ) -> Vec<bool> {
-        let threads = workers.threads().max(1);
-        let size = expected.div_ceil(threads);
-        let size = size.clamp(Self::PORTION_MIN, Self::BATCH_MAX);
-        let mut signatures = signatures.into_iter();
+        let portions_max = match workers.threads() {
+            0 | 1 => 1,
+            threads => threads * PORTIONS_OF_A_THREAD,
+        };
+        let portions_wanted = expected / workers.portion_min().max(1);
+        let size = expected.div_ceil(portions_wanted.clamp(1, portions_max));
+        let size = size.clamp(1, Self::BATCH_MAX);
+        let mut signatures = signatures.into_iter().fuse();
         let mut verdicts = Vec::with_capacity(expected);
         let mut count = 0;
         loop {
-            // As many portions at a time as there are threads, so that a key is rarely decoded twice and few copies are in memory.
-            let portions: Vec<CheckPortion> = (0..threads)
+            // Only so many at a time, so that a key is rarely decoded twice and few copies are in memory.
+            let portions: Vec<CheckPortion> = (0..portions_max)
                 .map(|_| self.portion(signatures.by_ref().take(size)))
                 .take_while(|portion| !portion.is_empty())
                 .collect();
@@ -139,9 +137,7 @@ impl SignatureChecker {
             for checked in workers.check(portions) {
                 verdicts.extend(checked.verdicts);
                 for (key, point) in checked.decoded {
-                    if let Some(point) = point {
-                        self.keys.add(key, point);
-                    }
+                    self.keys.add(key, point);
                 }
             }
         }

@@ -384,7 +384,7 @@ impl CheckWorkers for Threads {
     }
 
     fn check(&self, portions: Vec<CheckPortion>) -> Vec<CheckedPortion> {
-        assert!(portions.len() <= self.0);
+        assert!(portions.len() <= 2 * self.0);
         std::thread::scope(|scope| {
             let begin = |portion: CheckPortion| scope.spawn(|| portion.check());
             let mut begun: Vec<_> = portions.into_iter().rev().map(begin).collect();
@@ -397,7 +397,7 @@ impl CheckWorkers for Threads {
 }
 
 #[test]
-fn the_verdicts_of_a_batch_do_not_depend_on_the_number_of_threads() {
+fn verdicts_do_not_depend_on_the_number_of_threads() {
     let schemes = [Scheme::Ed25519, Scheme::Ed25519, Scheme::EcdsaP256];
     let few: Vec<SignedMessage> = (0..12)
         .map(|number| signed(schemes[number as usize % 3], number as u8, number))
@@ -414,16 +414,26 @@ fn the_verdicts_of_a_batch_do_not_depend_on_the_number_of_threads() {
         for threads in [1, 2, 3, 16] {
             let mut checker = SignatureChecker::new();
             for _ in 0..2 {
-                let verdicts = checker.check_batch_on(&batch, &Threads(threads));
+                let verdicts = checker.check_batch_on(batch.clone(), size, &Threads(threads));
                 assert_eq!(verdicts, expected, "{size} on {threads}");
             }
-            let keys = few
-                .iter()
-                .take(size)
-                .filter(|one| one.signature.scheme() == Scheme::Ed25519);
-            assert_eq!(checker.key_counts().misses, keys.count() as u64);
+            let keys = few.iter().take(size);
+            let keys = keys.filter(|one| one.signature.scheme() == Scheme::Ed25519);
+            let bytes = keys.count() * SignatureChecker::KEY_BYTES;
+            assert_eq!(checker.key_bytes(), bytes, "{size} on {threads}");
         }
     }
+}
+
+#[test]
+fn a_key_that_is_no_point_is_not_kept() {
+    let mut no_point = [0; 32];
+    no_point[0] = 2;
+    let mut bad = signed(Scheme::Ed25519, 1, 1);
+    bad.key = PublicKey::Ed25519(no_point);
+    let mut checker = SignatureChecker::new();
+    assert_eq!(checker.check_batch(&[bad.clone(), bad]), [false, false]);
+    assert_eq!(checker.key_bytes(), 0);
 }
 
 /// One signature of a mixture: sound, small, mixed, damaged, of the other scheme, or any bytes.

@@ -59,9 +59,10 @@ impl<R: Reads<Table>> Core<R> {
             let known = self.pool.get(&carried.id);
             known.is_none_or(|known| known.transaction.signature != carried.transaction.signature)
         });
-        let signed = unknown.map(|carried| carried.signed_message());
-        let expected = block.transactions().count();
-        if self.checker.check_all(signed, expected).contains(&false) {
+        let unknown: Vec<_> = unknown.collect();
+        let signed = unknown.iter().map(|carried| carried.signed_message());
+        let verdicts = self.checker.check_all(signed, unknown.len());
+        if verdicts.contains(&false) {
             return Err(BodyFault::Sender("chain_tx.signature"));
         }
         // The header's signature was checked before its body was requested.
