@@ -22,10 +22,10 @@ const HELD_CHANGES_MAX: u64 = 20_000;
 /// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
 pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
 
-/// Time for which changes wait for others, so that they share one transaction of the view. They do not wait while somebody follows the
-/// view or waits for it.
+/// Time for which changes wait for others, so that they share one transaction of the view. They do not wait while a client follows the
+/// view or a reader waits for it.
 const LINGER: Duration = Duration::from_millis(50);
-/// Changes in memory that wait for no others.
+/// Number of changes in memory from which the view is updated without delay.
 const LINGER_CHANGES_MAX: u64 = 1_000;
 
 /// The changes of one transaction.
@@ -115,6 +115,7 @@ pub(super) struct ViewFeed {
     reopening: AtomicBool,
     stopping: AtomicBool,
     reached: watch::Sender<u64>,
+    linger: Duration,
 }
 
 impl ViewFeed {
@@ -131,6 +132,7 @@ impl ViewFeed {
             reopening: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             reached: watch::Sender::new(0),
+            linger: LINGER,
         }
     }
 
@@ -270,14 +272,14 @@ impl ViewFeed {
             && self.reached.receiver_count() == 0
     }
 
-    /// Waits for jobs and takes all. Changes wait for others first, for [`LINGER`].
+    /// Waits for jobs and takes all. Changes wait for others first.
     pub(super) fn take(&self, into: &mut VecDeque<Job>) {
         let mut jobs = self.jobs();
         while jobs.is_empty() {
             let waited = self.arrived.wait(jobs);
             jobs = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        let end = Instant::now() + LINGER;
+        let end = Instant::now() + self.linger;
         while jobs.iter().all(|job| self.may_linger(job)) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn only_few_changes_that_nobody_waits_for_may_linger() {
+    fn few_changes_without_a_reader_may_linger() {
         let few = || Job::Feed(fed(1));
         let lookup = LookUp::Consumed(Vec::new());
         let cases = [
@@ -389,10 +391,31 @@ mod tests {
         }
     }
 
+    /// The taking thread waits for an hour, so a wake-up that is lost hangs the test.
     #[test]
-    fn changes_are_taken_after_a_follower_came_or_the_time_has_passed() {
-        let feed = ViewFeed::new(0);
-        for comes in [true, false] {
+    fn a_thread_that_lingers_is_woken() {
+        type Wake = fn(&ViewFeed) -> Option<watch::Receiver<u64>>;
+        let many = |feed: &ViewFeed| {
+            feed.feed(fed(LINGER_CHANGES_MAX as usize));
+            None
+        };
+        let quarantine = |feed: &ViewFeed| {
+            feed.quarantine(Vec::new());
+            None
+        };
+        let stop = |feed: &ViewFeed| {
+            feed.stop();
+            None
+        };
+        let cases: [(&str, Wake, usize); 4] = [
+            ("a follower", |feed| Some(feed.reached()), 1),
+            ("many changes", many, 2),
+            ("a quarantine", quarantine, 2),
+            ("the end", stop, 2),
+        ];
+        for (name, wake, expected) in cases {
+            let mut feed = ViewFeed::new(0);
+            feed.linger = Duration::from_secs(3_600);
             std::thread::scope(|scope| {
                 let taken = scope.spawn(|| {
                     let mut jobs = VecDeque::new();
@@ -400,10 +423,20 @@ mod tests {
                     jobs.len()
                 });
                 feed.feed(fed(1));
-                let follower = comes.then(|| feed.reached());
-                assert_eq!(taken.join().expect("no panic"), 1);
+                let follower = wake(&feed);
+                assert_eq!(taken.join().expect("no panic"), expected, "{name}");
                 drop(follower);
             });
         }
+    }
+
+    #[test]
+    fn changes_that_nobody_reads_are_taken_in_the_end() {
+        let mut feed = ViewFeed::new(0);
+        feed.linger = Duration::from_millis(1);
+        feed.feed(fed(1));
+        let mut jobs = VecDeque::new();
+        feed.take(&mut jobs);
+        assert_eq!(jobs.len(), 1);
     }
 }

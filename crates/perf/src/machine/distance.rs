@@ -6,6 +6,8 @@ use crate::measure::ceiling_per_s;
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
 use crate::stats::{growth, serial_node, serial_share};
 
+/// The limit of the machine that nodes and load share.
+pub const ALL_CORES: &str = "cores, nodes and load generator";
 /// Signatures that a node checked, by its own count.
 const CHECKS: &str = "tally_signature_batch_checks_sum";
 /// Signatures that it made.
@@ -32,7 +34,7 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
             can_pass: false,
         },
         Distance {
-            what: "cores, nodes and load generator".to_owned(),
+            what: ALL_CORES.to_owned(),
             used: per_s(stretches, |_| true, cpu_ms) / 1000.0,
             limit: f64::from(machine.cores),
             note: "processor time of all nodes and of the laboratory itself, on this machine"

@@ -10,7 +10,7 @@ mod probe;
 mod rate;
 mod signing;
 
-pub use distance::distance;
+pub use distance::{ALL_CORES, distance};
 pub use files::file_limits;
 pub use limits::{describe, finish, limits};
 pub use probe::Machine;

@@ -83,7 +83,7 @@ impl TooFewCores {
         let metric = |name: &str| Some(point.summary.metrics.get(name)?.value);
         let node = stats::serial_node(&point.stretches)?;
         Some(format!(
-            "at most {} units a second on any number of cores, because one thread of {node} spends {} µs on each ({})",
+            "at this load about {} units a second at most on any number of cores, because one thread of {node} spends {} µs on each ({})",
             number(metric("ceiling_per_s")?),
             number(metric("serial_us_per_unit")?),
             super::label(&point.at, None),
@@ -172,15 +172,15 @@ mod tests {
         for (serial_us, issue, pay) in [
             (
                 [Some(90), Some(40), Some(100), Some(50)],
-                "; at most 10,000 units a second on any number of cores, because one thread of bank-1 spends 100 µs on each \
+                "; at this load about 10,000 units a second at most on any number of cores, because one thread of bank-1 spends 100 µs on each \
                  (cores 2, issue)",
-                "; at most 20,000 units a second on any number of cores, because one thread of bank-1 spends 50 µs on each \
+                "; at this load about 20,000 units a second at most on any number of cores, because one thread of bank-1 spends 50 µs on each \
                  (cores 2, pay)",
             ),
             (
                 [None, Some(40), None, None],
                 "",
-                "; at most 25,000 units a second on any number of cores, because one thread of bank-1 spends 40 µs on each \
+                "; at this load about 25,000 units a second at most on any number of cores, because one thread of bank-1 spends 40 µs on each \
                  (cores 1, pay)",
             ),
         ] {

@@ -27,6 +27,10 @@ impl VaultService for Service {
         Box::pin(self.answer_query(query, deadline))
     }
 
+    fn vault_end(&self) -> u64 {
+        self.shared.view.fed_seq()
+    }
+
     fn vault_seq(&self) -> watch::Receiver<u64> {
         self.shared.view.reached()
     }

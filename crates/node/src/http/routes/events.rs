@@ -162,7 +162,7 @@ pub(in crate::http) async fn vault(
     }
     let reached = state.services.vault.vault_seq();
     // Without a place to begin at, the events of now on are sent.
-    let after = after.unwrap_or_else(|| *reached.borrow());
+    let after = after.unwrap_or_else(|| state.services.vault.vault_end());
     let follow = Arc::clone(&state);
     open(&state, &claim, move |sink| async move {
         let first = event(START, Some(after), &VaultStart { after });

@@ -25,6 +25,9 @@ pub trait VaultService: Send + Sync + 'static {
     /// Returns the states or groups of a query, under the same condition. Dropping the answer cancels the query.
     fn vault_query(&self, query: VaultQuery, deadline: Instant) -> Pending<'_, VaultAnswer>;
 
+    /// Returns the ledger position of the last change that was acknowledged. The vault's view may be behind it.
+    fn vault_end(&self) -> u64;
+
     /// Returns the ledger position that the vault's view has reached.
     fn vault_seq(&self) -> watch::Receiver<u64>;
 

@@ -70,6 +70,10 @@ impl VaultService for FakeVault {
         Box::pin(async move { Ok(VaultAnswer::default()) })
     }
 
+    fn vault_end(&self) -> u64 {
+        *self.seq.borrow()
+    }
+
     fn vault_seq(&self) -> watch::Receiver<u64> {
         self.seq.subscribe()
     }

@@ -6,6 +6,7 @@ use super::bottleneck::{self, NEAR};
 use super::conditions::Known;
 use super::standing::Standing;
 use crate::load::engine::GENERATOR_LIMIT;
+use crate::machine::ALL_CORES;
 use crate::report::headline::{Headline, main_metric, place};
 use crate::report::units::Metric;
 use crate::results::{Distance, Estimate, Scenario};
@@ -232,7 +233,7 @@ fn confidence(
     }
     if limits
         .iter()
-        .any(|limit| !limit.can_pass && limit.share() >= NEAR)
+        .any(|limit| limit.what == ALL_CORES && limit.share() >= NEAR)
     {
         let why = "load and nodes shared a machine that was busy";
         at_most(Level::Fair, why.to_owned());
@@ -330,6 +331,24 @@ mod tests {
             parts,
             ["Question", "Set-up", "Answer", "Bottleneck", "Confidence"]
         );
+    }
+
+    #[test]
+    fn a_busy_machine_lowers_confidence_and_a_full_thread_does_not() {
+        for (what, level) in [
+            (ALL_CORES, Level::Fair),
+            ("units a second, deciding thread of bank-1", Level::High),
+        ] {
+            let mut report = report(5, Some(2.0), Some(true), &[]);
+            report.scenarios[0].points[0].distances.push(Distance {
+                what: what.to_owned(),
+                used: 0.99,
+                limit: 1.0,
+                ..Distance::default()
+            });
+            let found = digest(&report, &report.scenarios[0]).opening.confidence;
+            assert_eq!(found.level, level, "{what}: {}", found.why);
+        }
     }
 
     #[test]
