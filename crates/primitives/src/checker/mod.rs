@@ -58,8 +58,9 @@ impl SignatureChecker {
     /// Maximum number of signatures in one batch equation. Larger batches are split.
     pub const BATCH_MAX: usize = 1024;
 
-    /// Minimum number of signatures in a portion of a batch. In a smaller one each would cost more.
-    pub const PORTION_MIN: usize = 32;
+    /// Minimum number of signatures in a portion of a batch. In smaller ones each signature costs more, and a batch that takes so little
+    /// time gains nothing from a second thread that may have to wait for a core.
+    pub const PORTION_MIN: usize = 128;
 
     /// Creates a checker that keeps the default number of decoded keys.
     #[must_use]

@@ -402,10 +402,10 @@ fn verdicts_do_not_depend_on_the_number_of_threads() {
     let few: Vec<SignedMessage> = (0..12)
         .map(|number| signed(schemes[number as usize % 3], number as u8, number))
         .collect();
-    for size in [0, 1, 31, 32, 33, 64, 65, 200, 2_100] {
+    for size in [0, 1, 127, 128, 255, 256, 257, 700, 2_100] {
         let mut batch: Vec<SignedMessage> = few.iter().cloned().cycle().take(size).collect();
         let mut expected = vec![true; size];
-        for at in [0, 31, 32, 64, 1_024, 2_099] {
+        for at in [0, 127, 128, 256, 1_024, 2_099] {
             if at < size {
                 batch[at].message = Hash::ZERO;
                 expected[at] = false;
