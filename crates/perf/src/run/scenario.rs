@@ -1,7 +1,6 @@
 //! One scenario: its points, its course, and its findings.
 
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use super::course::Course;
 use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
-use super::too_few_cores::on_this_machine;
+use super::too_few_cores::{PlannedPoints, on_this_machine};
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::report::{JTL_BYTES_MAX, Jtl};
@@ -37,9 +36,6 @@ pub(super) async fn run(
     )
     .await
 }
-
-/// Points, and their own executables by index. The executables may be fewer than the points; the others use the run's.
-pub(super) type PlannedPoints = (Vec<PointPlan>, Vec<Option<PathBuf>>);
 
 /// Runs these points as those of the scenario. Failures are recorded in the result.
 pub(super) async fn run_points(

@@ -1,11 +1,15 @@
 //! Points that give a node more cores than this machine has: they are left out, and the report has their ceiling instead.
 
+use std::path::PathBuf;
+
 use super::error::{RunError, TOO_FEW_CORES};
-use super::scenario::PlannedPoints;
 use crate::plan::{Plan, PointPlan};
 use crate::report::number;
 use crate::results::{CaseResult, Finding, Point};
 use crate::stats;
+
+/// Points, and their own executables by index. The executables may be fewer than the points; the others use the run's.
+pub(super) type PlannedPoints = (Vec<PointPlan>, Vec<Option<PathBuf>>);
 
 /// A point that was left out.
 #[derive(Clone, Debug)]

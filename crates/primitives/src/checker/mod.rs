@@ -5,36 +5,19 @@ mod cache;
 mod ed25519;
 mod p256;
 mod portion;
+mod signed_message;
 #[cfg(test)]
 mod vectors;
 
-use crate::{Hash, PublicKey, Signature, SignatureContext};
+use crate::PublicKey;
 use cache::KeyCache;
 pub use cache::KeyCounts;
 use portion::Undecided;
 pub use portion::{CheckPortion, CheckWorkers, CheckedPortion, InlineChecks};
+pub use signed_message::SignedMessage;
 
 /// Portions of a batch for each thread, so that a slow thread holds up few checks.
 const PORTIONS_OF_A_THREAD: usize = 2;
-
-/// A signature to check, with its key, message and context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignedMessage {
-    /// The alleged signer's key. A composite key signs nothing itself.
-    pub key: PublicKey,
-    /// The purpose of the signature.
-    pub context: SignatureContext,
-    /// The hash of the message.
-    pub message: Hash,
-    /// The signature.
-    pub signature: Signature,
-}
-
-impl SignedMessage {
-    fn signed_hash(&self) -> Hash {
-        Signature::signed_hash(self.signature.scheme(), self.context, &self.message)
-    }
-}
 
 /// Checks signatures and remembers decoded keys.
 ///
@@ -60,7 +43,7 @@ impl SignatureChecker {
 
     /// Minimum number of signatures in a portion of a batch. In smaller ones each signature costs more, and a batch that takes so little
     /// time gains nothing from a second thread that may have to wait for a core.
-    pub const PORTION_MIN: usize = 128;
+    pub const PORTION_MIN: usize = portion::PORTION_MIN;
 
     /// Creates a checker that keeps the default number of decoded keys.
     #[must_use]

@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use curve25519_dalek::edwards::EdwardsPoint;
 
 use super::ed25519::Prepared;
-use super::{SignatureChecker, SignedMessage, bisect, cache, p256};
+use super::signed_message::SignedMessage;
+use super::{bisect, cache, p256};
 use crate::{PublicKey, Scheme};
+
+/// See [`crate::SignatureChecker::PORTION_MIN`].
+pub(super) const PORTION_MIN: usize = 128;
 
 /// A portion of a batch of signatures.
 #[derive(Debug)]
@@ -89,7 +93,7 @@ pub trait CheckWorkers {
 
     /// Returns the minimum number of signatures in a portion, if a batch has so many.
     fn portion_min(&self) -> usize {
-        SignatureChecker::PORTION_MIN
+        PORTION_MIN
     }
 
     /// Checks all portions, in any order and on any threads. Returns the verdicts in the order of the portions.
