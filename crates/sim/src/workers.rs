@@ -6,7 +6,7 @@ use kernel::jobs::{Done, Job, Workers};
 
 use crate::chance::Chance;
 
-/// Number of threads that a kernel is told of. Each of two signatures is a job then.
+/// Number of threads that a kernel is told of, so that it splits a batch of two signatures into two portions.
 const THREADS: usize = 4;
 
 /// Does the jobs of a kernel in a random order.

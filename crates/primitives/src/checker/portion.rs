@@ -1,4 +1,4 @@
-//! Portions of a batch: each is checked without state, so on any thread.
+//! Portions of a batch. The check of a portion uses no shared state, so any thread can do it.
 
 use std::collections::HashMap;
 

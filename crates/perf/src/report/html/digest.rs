@@ -99,7 +99,7 @@ pub fn costs(costs: &Costs, at: &str) -> String {
         .collect();
     let mut nodes = costs.nodes.iter();
     let is_serial = nodes.any(|node| node.serial_us_per_unit.is_some());
-    // All nodes have no serial time: their threads run beside each other.
+    // The row of all nodes has no serial time, because their threads run at the same time.
     let serial = |us: Option<f64>| match (is_serial, us) {
         (false, _) => String::new(),
         (true, Some(us)) => format!("<td>{}</td>", words(&figure(us), 24)),
