@@ -48,8 +48,8 @@ impl NotarisedTearOff {
         let messages = messages.filter_map(|s| s.signed_message(&shown.id()).ok());
         let messages: Vec<_> = messages.collect();
         let verdicts = checker.check_batch(&messages);
-        let good = messages.into_iter().zip(verdicts).filter(|(_, good)| *good);
-        let signers: BTreeSet<PublicKey> = good.map(|(message, _)| message.key).collect();
+        let good = messages.iter().zip(verdicts).filter(|(_, good)| *good);
+        let signers: BTreeSet<&PublicKey> = good.map(|(message, _)| &message.key).collect();
         if !shown.notary().key.is_fulfilled_by(&signers) {
             return Err(EquivocationError::NotSigned(shown.id()));
         }

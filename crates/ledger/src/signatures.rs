@@ -152,15 +152,16 @@ impl SignedTransaction {
     ) -> Result<PendingSignatures, SignatureError> {
         let id = self.id();
         let wire = self.wire();
-        let mut welcome = BTreeSet::new();
-        for key in wire.command_signers() {
-            match key.scheme() {
-                Some(_) => {
-                    welcome.insert(key);
-                }
-                None => welcome.extend(key.leaf_keys()),
-            }
+        // A signer of commands, or a part of one.
+        let signers = wire.command_signers();
+        let mut parts = BTreeSet::new();
+        for composite in signers.iter().filter(|key| key.scheme().is_none()) {
+            parts.extend(composite.leaf_keys());
         }
+        let is_welcome = |key: &PublicKey| {
+            let is_simple = key.scheme().is_some();
+            (is_simple && signers.binary_search(&key).is_ok()) || parts.contains(key)
+        };
         let mut messages = Vec::with_capacity(self.signatures().len());
         for signature in self.signatures() {
             let key = &signature.by;
@@ -169,7 +170,7 @@ impl SignedTransaction {
             match signature.batch {
                 Some(_) if by_notary => {}
                 Some(_) => return Err(SignatureError::BatchNotByNotary { id, key: key() }),
-                None if welcome.contains(&signature.by) => {}
+                None if is_welcome(&signature.by) => {}
                 None => return Err(SignatureError::Superfluous { id, key: key() }),
             }
             messages.push(signature.signed_message(&id)?);

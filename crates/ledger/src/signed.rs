@@ -106,16 +106,16 @@ impl SignedTransaction {
     /// Returns the required keys of command signers whose signatures are missing, without the notary's.
     pub fn missing_parties(&self) -> Vec<PublicKey> {
         let alone = self.signers(false);
-        let mut missing = self.wire.command_signers();
-        missing.retain(|key| !key.is_fulfilled_by(&alone));
-        missing
+        let required = self.wire.command_signers().into_iter();
+        let missing = required.filter(|key| !key.is_fulfilled_by(&alone));
+        missing.cloned().collect()
     }
 
     /// Returns the keys that signed it in a batch if `batch` is true, and otherwise those that signed it alone.
-    fn signers(&self, batch: bool) -> BTreeSet<PublicKey> {
+    fn signers(&self, batch: bool) -> BTreeSet<&PublicKey> {
         let signatures = self.signatures.iter();
         let of_kind = signatures.filter(|signature| signature.batch.is_some() == batch);
-        of_kind.map(|signature| signature.by.clone()).collect()
+        of_kind.map(|signature| &signature.by).collect()
     }
 }
 

@@ -115,17 +115,17 @@ impl WireTransaction {
     /// once.
     pub fn required_signers(&self) -> Vec<PublicKey> {
         let mut keys = self.command_signers();
-        keys.extend(self.notary_key().cloned());
+        keys.extend(self.notary_key());
         keys.sort_unstable();
         keys.dedup();
-        keys
+        keys.into_iter().cloned().collect()
     }
 
     /// Returns the keys that have to sign for the commands, each this transaction alone. Sorted, each once.
-    pub fn command_signers(&self) -> Vec<PublicKey> {
+    pub fn command_signers(&self) -> Vec<&PublicKey> {
         let commands = self.commands().iter();
-        let mut keys: Vec<PublicKey> = commands
-            .flat_map(|command| command.signers.iter().cloned())
+        let mut keys: Vec<&PublicKey> = commands
+            .flat_map(|command| command.signers.iter())
             .collect();
         keys.sort_unstable();
         keys.dedup();

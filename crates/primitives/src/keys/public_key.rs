@@ -64,7 +64,7 @@ impl PublicKey {
     /// Tells whether signatures by `signers` satisfy this key: it is one of them, or enough weight of a composite is
     /// satisfied.
     #[must_use]
-    pub fn is_fulfilled_by(&self, signers: &BTreeSet<Self>) -> bool {
+    pub fn is_fulfilled_by(&self, signers: &BTreeSet<&Self>) -> bool {
         match self {
             Self::Composite(composite) => composite.is_fulfilled_by(signers),
             leaf => signers.contains(leaf),
@@ -282,7 +282,7 @@ impl CompositeKey {
 
     /// Tells whether signatures by `signers` satisfy it.
     #[must_use]
-    pub fn is_fulfilled_by(&self, signers: &BTreeSet<PublicKey>) -> bool {
+    pub fn is_fulfilled_by(&self, signers: &BTreeSet<&PublicKey>) -> bool {
         // The sum of all weights fits 32 bits.
         let weight: u32 = self
             .children

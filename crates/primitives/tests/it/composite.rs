@@ -25,7 +25,7 @@ fn composite(threshold: u32, children: &[(u32, PublicKey)]) -> PublicKey {
 fn fulfilment() {
     let [a, b, c, d] = [0, 1, 2, 3].map(leaf);
     let check = |key: &PublicKey, signers: &[&PublicKey], expected: bool| {
-        let signers: BTreeSet<PublicKey> = signers.iter().map(|key| (*key).clone()).collect();
+        let signers: BTreeSet<&PublicKey> = signers.iter().copied().collect();
         assert_eq!(
             key.is_fulfilled_by(&signers),
             expected,
@@ -166,7 +166,8 @@ proptest! {
 
     #[test]
     fn all_leaves_fulfil_and_none_do_not(key in any_key()) {
-        prop_assert!(key.is_fulfilled_by(&key.leaf_keys()));
+        let leaves = key.leaf_keys();
+        prop_assert!(key.is_fulfilled_by(&leaves.iter().collect()));
         prop_assert!(!key.is_fulfilled_by(&BTreeSet::new()));
     }
 }

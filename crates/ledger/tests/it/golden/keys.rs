@@ -111,7 +111,8 @@ pub fn vectors() -> Value {
         } else {
             committee()
         };
-        let signers = people.iter().map(|person| key(*person)).collect();
+        let keys: Vec<PublicKey> = people.iter().map(|person| key(*person)).collect();
+        let signers = keys.iter().collect();
         let texts: Vec<String> = people.iter().map(|person| key(*person).to_text()).collect();
         json!({ "key": name, "signers": texts, "fulfilled": whole.is_fulfilled_by(&signers) })
     })
