@@ -138,6 +138,7 @@ impl Context {
             return;
         }
         let bytes = message.to_bytes();
+        self.round.sent_bytes += bytes.len();
         self.act(Action::Send {
             peer,
             priority,

@@ -55,8 +55,11 @@ pub struct KernelOptions {
     /// Whether these flows stay held after the wait if no peer has shown a mark of this node's data.
     pub hold_unmet: bool,
     /// Number of gathered jobs at which they are handed out before the end of the round, at least 1. It bounds the memory of the flows
-    /// that run side by side. A batch has at most as many transactions to verify.
+    /// that run side by side. A batch has at most as many transactions to verify. Large tear-offs are handed out earlier.
     pub gathered_jobs_max: usize,
+    /// Size of the rows and messages of a round, in bytes, at which the round takes no further event. It bounds the memory of a round in
+    /// which many flows write. What the end of a round adds, above all the journals of its flows, comes on top.
+    pub round_bytes_max: usize,
     /// Limits of the flow engine.
     pub flow: FlowLimits,
     /// Coin selection.
@@ -113,6 +116,7 @@ impl Default for KernelOptions {
             meet_peers_ms: 30_000,
             hold_unmet: true,
             gathered_jobs_max: 128,
+            round_bytes_max: 4 << 20,
             flow: FlowLimits::default(),
             selection: SelectionOptions::default(),
             consent: ConsentOptions::default(),

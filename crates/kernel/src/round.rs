@@ -57,12 +57,21 @@ pub(crate) struct CheckVerdict {
 pub(crate) struct Round {
     pub(crate) batch: Batch,
     pub(crate) then: Vec<Action>,
+    /// The size of the messages to peers in `then`, in bytes.
+    pub(crate) sent_bytes: usize,
     pub(crate) recorded: Vec<TxId>,
     pub(crate) changes: Vec<ViewChange>,
     /// Parts of back chains were verified in this round.
     pub(crate) chains_verified: bool,
     /// Back chains were served in this round.
     pub(crate) chains_served: bool,
+}
+
+impl Round {
+    /// Returns the size of its rows and messages, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.batch.bytes() + self.sent_bytes
+    }
 }
 
 /// The effects of a durable commit.
@@ -72,8 +81,8 @@ pub(crate) struct Submitted {
     pub(crate) changes: Vec<ViewChange>,
 }
 
-/// The commits handed out and not reported durable, in order. How many there are is the shell's bound: it submits no
-/// further round while its queue is full.
+/// The commits handed out and not reported durable, in order. The shell bounds their size: it submits no further round while its queue is
+/// full.
 #[derive(Default)]
 pub(crate) struct Commits {
     handed: u64,

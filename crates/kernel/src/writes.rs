@@ -54,14 +54,22 @@ pub(crate) trait Writer: Listed {
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     writes: WriteBatch,
+    bytes: usize,
 }
 
 impl Batch {
     /// Returns the handle through which a type writes its rows.
     pub(crate) fn of<W: Writer>(&mut self) -> RowsOf<'_, W> {
-        let writes = &mut self.writes;
         let writer = PhantomData;
-        RowsOf { writes, writer }
+        RowsOf {
+            batch: self,
+            writer,
+        }
+    }
+
+    /// Returns the size of all keys and values together, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the rows as they go to the store.
@@ -80,7 +88,7 @@ impl Deref for Batch {
 
 /// Write access to the rows of one type.
 pub(crate) struct RowsOf<'a, W> {
-    writes: &'a mut WriteBatch,
+    batch: &'a mut Batch,
     writer: PhantomData<W>,
 }
 
@@ -89,14 +97,17 @@ impl<W: Writer> RowsOf<'_, W> {
     pub(crate) fn put(&mut self, table: Table, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
         let key = key.into();
         check_owner::<W>(table, &key);
-        self.writes.put(table, key, value);
+        let value = value.into();
+        self.batch.bytes += key.len() + value.len();
+        self.batch.writes.put(table, key, value);
     }
 
     /// Adds a row to delete.
     pub(crate) fn delete(&mut self, table: Table, key: impl Into<Vec<u8>>) {
         let key = key.into();
         check_owner::<W>(table, &key);
-        self.writes.delete(table, key);
+        self.batch.bytes += key.len();
+        self.batch.writes.delete(table, key);
     }
 }
 
@@ -129,7 +140,10 @@ mod tests {
         let mut rows = batch.of::<Marks>();
         rows.put(Table::Notes, b"any".to_vec(), b"1".to_vec());
         rows.delete(Table::Meta, b"mark/7".to_vec());
-        assert_eq!(batch.finish().writes.len(), 2);
+        let bytes = batch.bytes();
+        let writes = batch.finish();
+        assert_eq!(writes.writes.len(), 2);
+        assert_eq!(bytes, writes.size_bytes(), "counted while it is written");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl<C: Core, S: Shell<C>> Performer<C, S> {
             Ok(()) => self.contained(|| {
                 self.metrics.commit_time.record_time(submitted.elapsed());
                 self.shell.perform(actions);
-                self.handle.mailbox().push(Message::Committed(number));
+                self.handle.mailbox().push_first(Message::Committed(number));
             }),
             Err(failure) => self.fail(&failure),
         }

@@ -23,8 +23,8 @@ pub type QueryOf<C> = <<C as Core>::Messages as Messages>::Query;
 
 /// A deciding core. The runtime calls all its methods on the core's own thread.
 ///
-/// A round calls [`Core::begin_round`], then [`Core::handle`] and [`Core::committed`] for each message, then [`Core::end_round`],
-/// [`Core::take_output`], and [`Core::answer`] for each query.
+/// A round calls [`Core::begin_round`], then [`Core::handle`] and [`Core::committed`] for each message until [`Core::is_full`], then
+/// [`Core::end_round`], [`Core::take_output`], and [`Core::answer`] for each query.
 pub trait Core: Sized + Send + 'static {
     /// The tables of the core's store.
     type Table: TableSet;
@@ -54,6 +54,11 @@ pub trait Core: Sized + Send + 'static {
     /// # Errors
     /// The store could not be read. The node must stop.
     fn committed(&mut self, number: u64) -> Result<(), StoreFailure>;
+
+    /// Returns whether the round should take no further message. The messages that are left come in the next one.
+    fn is_full(&self) -> bool {
+        false
+    }
 
     /// Ends a round. Returns the number of events that were decided, or `None` if there was nothing to decide.
     ///

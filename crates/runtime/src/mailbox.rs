@@ -1,10 +1,10 @@
-//! The queue in front of a core: many senders, and one thread that takes all messages at once.
+//! The queue in front of a core: many senders, and one thread that takes many messages at once.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A bounded queue of messages. The receiver takes all of them under one lock.
+/// A bounded queue of messages. The receiver takes many of them under one lock.
 pub struct Mailbox<M> {
     queue: Mutex<Queue<M>>,
     arrived: Condvar,
@@ -13,6 +13,8 @@ pub struct Mailbox<M> {
 
 struct Queue<M> {
     messages: VecDeque<M>,
+    /// Messages that are taken before all others.
+    first: VecDeque<M>,
     /// The sum of the weights of the messages.
     bytes: usize,
     /// The receiver waits for a message.
@@ -36,6 +38,7 @@ impl<M: Weigh> Mailbox<M> {
         Self {
             queue: Mutex::new(Queue {
                 messages: VecDeque::new(),
+                first: VecDeque::new(),
                 bytes: 0,
                 waiting: false,
                 closed: false,
@@ -51,6 +54,17 @@ impl<M: Weigh> Mailbox<M> {
         let mut queue = self.lock();
         queue.bytes += weight(&message);
         queue.messages.push_back(message);
+        let wake = std::mem::take(&mut queue.waiting);
+        drop(queue);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Adds a message that carries no bytes from a peer. It is taken before those of [`Mailbox::push`], in the order of such messages.
+    pub fn push_first(&self, message: M) {
+        let mut queue = self.lock();
+        queue.first.push_back(message);
         let wake = std::mem::take(&mut queue.waiting);
         drop(queue);
         if wake {
@@ -77,11 +91,15 @@ impl<M: Weigh> Mailbox<M> {
         self.lock().bytes > self.bytes_max
     }
 
-    /// Takes up to `max` messages, and waits for the first one until the deadline. Takes nothing if the deadline has passed or
-    /// the mailbox is closed.
-    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut Vec<M>) {
+    /// Takes messages until `into` holds `max`, and those of [`Mailbox::push_first`] in any case, which come to the front. Waits for a
+    /// message until the deadline, unless `into` holds some. Takes nothing if the deadline has passed or the mailbox is closed.
+    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut VecDeque<M>) {
         let mut queue = self.lock();
-        while queue.messages.is_empty() && !queue.closed {
+        while into.is_empty()
+            && queue.messages.is_empty()
+            && queue.first.is_empty()
+            && !queue.closed
+        {
             queue.waiting = true;
             match deadline {
                 None => {
@@ -105,15 +123,18 @@ impl<M: Weigh> Mailbox<M> {
             }
         }
         queue.waiting = false;
-        let count = queue.messages.len().min(max);
-        let before = into.len();
+        let room = max.saturating_sub(into.len());
+        let count = queue.messages.len().min(room);
+        let taken: usize = queue.messages.iter().take(count).map(weight).sum();
         into.extend(queue.messages.drain(..count));
-        let taken: usize = into[before..].iter().map(weight).sum();
         assert!(
             taken <= queue.bytes,
             "taken messages are part of the queue's weight"
         );
         queue.bytes -= taken;
+        while let Some(message) = queue.first.pop_back() {
+            into.push_front(message);
+        }
     }
 
     /// Closes the mailbox and wakes the receiver. The node stops.
@@ -156,17 +177,37 @@ mod tests {
         let mailbox = Mailbox::new(1_000);
         mailbox.push(Bytes(0));
         mailbox.push_all((1..5).map(Bytes));
-        let mut taken = Vec::new();
+        let mut taken = VecDeque::new();
         mailbox.take(3, None, &mut taken);
         assert_eq!(taken.len(), 3);
-        mailbox.take(3, None, &mut taken);
+        mailbox.take(5, None, &mut taken);
         assert_eq!(taken, [0, 1, 2, 3, 4].map(Bytes));
+    }
+
+    #[test]
+    fn first_messages_come_at_once_and_before_those_that_are_left() {
+        let mailbox = Mailbox::new(1_000);
+        mailbox.push_all((1..6).map(Bytes));
+        let mut taken = VecDeque::new();
+        mailbox.take(3, None, &mut taken);
+        mailbox.push_first(Bytes(10));
+        mailbox.push_first(Bytes(11));
+        mailbox.take(3, None, &mut taken);
+        assert_eq!(
+            taken,
+            [10, 11, 1, 2, 3].map(Bytes),
+            "there was no room for others"
+        );
+        taken.clear();
+        mailbox.push_first(Bytes(12));
+        mailbox.take(3, None, &mut taken);
+        assert_eq!(taken, [12, 4, 5].map(Bytes));
     }
 
     #[test]
     fn nothing_comes_after_the_deadline_or_the_close() {
         let mailbox = Mailbox::<Bytes>::new(1_000);
-        let mut taken = Vec::new();
+        let mut taken = VecDeque::new();
         mailbox.take(3, Some(Instant::now()), &mut taken);
         assert!(taken.is_empty());
         mailbox.close();
@@ -182,7 +223,7 @@ mod tests {
         assert!(!mailbox.is_full());
         mailbox.push(Bytes(0));
         assert!(mailbox.is_full());
-        mailbox.take(1, None, &mut Vec::new());
+        mailbox.take(1, None, &mut VecDeque::new());
         assert!(!mailbox.is_full());
     }
 }

@@ -1,5 +1,6 @@
-//! The core's thread: takes all waiting messages, runs one round, and submits its commit.
+//! The core's thread: takes waiting messages, runs one round, and submits its commit.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,11 +41,12 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
 
     fn rounds(&mut self, first: Output<C>) -> Result<(), StoreFailure> {
         let performer = Arc::clone(&self.performer);
-        let (mut messages, mut queries) = (Vec::new(), Vec::new());
+        let (mut messages, mut queries) = (VecDeque::new(), Vec::new());
         self.submit(first);
         loop {
-            let deadline = self.core.next_deadline();
             let mailbox = performer.handle.mailbox();
+            let deadline = self.core.next_deadline();
+            // A full round leaves messages for the next one.
             mailbox.take(ROUND_EVENTS_MAX, deadline, &mut messages);
             performer.shell.taken();
             if mailbox.is_closed() {
@@ -63,18 +65,21 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
         }
     }
 
-    /// Handles messages in order. Queries are answered after the round.
+    /// Handles messages in order, until there are none or the round is full. Queries are answered after the round.
     fn handle(
         &mut self,
-        messages: &mut Vec<Message<C::Messages>>,
+        messages: &mut VecDeque<Message<C::Messages>>,
         queries: &mut Vec<QueryOf<C>>,
     ) -> Result<(), StoreFailure> {
         self.core.begin_round();
-        for message in messages.drain(..) {
+        while let Some(message) = messages.pop_front() {
             match message {
                 Message::Event(event) => self.core.handle(event)?,
                 Message::Committed(number) => self.core.committed(number)?,
                 Message::Query(query) => queries.push(query),
+            }
+            if self.core.is_full() {
+                break;
             }
         }
         Ok(())

@@ -77,6 +77,7 @@ impl Plan {
         if options.bug == Some(Bug::JobsMisordered) {
             // Only a batch with several jobs has an order.
             kernel.gathered_jobs_max = KernelOptions::default().gathered_jobs_max;
+            kernel.round_bytes_max = KernelOptions::default().round_bytes_max;
         }
         // Drawn last, so that the rest of a seed is the same with and without an adversary.
         let mut clock_faults = Vec::new();
@@ -186,5 +187,6 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options.peer_check_rate = chance.one_of(&[0, 1, 10]);
     options.history.flows_max = chance.one_of(&[1, 5, 1_000_000]);
     options.gathered_jobs_max = chance.one_of(&[1, 4, 128, 128]);
+    options.round_bytes_max = chance.one_of(&[1, 4 << 10, 4 << 20, 4 << 20]);
     options
 }

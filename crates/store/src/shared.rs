@@ -77,6 +77,9 @@ impl StoreState {
         self.make_room(writer)?;
         let made_room = Instant::now();
         writer.record.clear();
+        writer
+            .record
+            .reserve(batches.iter().map(record_bytes).sum());
         for write in batches.iter().flat_map(|batch| &batch.writes) {
             writer.record.push(Row {
                 table: write.table.number(),

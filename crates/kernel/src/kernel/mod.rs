@@ -1,7 +1,7 @@
 //! The kernel itself: its parts, its rounds, and how events become one commit.
 //!
 //! # Invariants
-//! - One round is `handle` any number of times, then `flush` once: one [`Action::Commit`] at most.
+//! - One round is `handle` any number of times until [`Kernel::is_full`], then `flush` once: one [`Action::Commit`] at most.
 //! - Everything that leaves the node (messages, replies) is in the `then` of the round's commit. It leaves after that batch and
 //!   all earlier ones are durable. A round that writes nothing acts at once if no commit is in flight.
 //! - No signature is checked alone when others wait: checks of a round are one batch.
@@ -95,6 +95,12 @@ impl Kernel {
         self.dispatch(event, reads)?;
         self.route(reads)?;
         self.proceed(reads)
+    }
+
+    /// Returns whether the round has reached [`KernelOptions::round_bytes_max`](crate::KernelOptions::round_bytes_max). Then it should
+    /// end before it takes another event.
+    pub fn is_full(&self) -> bool {
+        self.context.round.bytes() >= self.context.options.round_bytes_max
     }
 
     /// Ends a round: checks the collected signatures, takes a batch for the notary, and returns the actions.

@@ -94,6 +94,10 @@ impl Core for LedgerCore {
         self.kernel.handle(event, self.now, &self.reads)
     }
 
+    fn is_full(&self) -> bool {
+        self.kernel.is_full()
+    }
+
     fn end_round(&mut self) -> Result<Option<u64>, StoreFailure> {
         let now = self.shared.clock.now();
         self.kernel.flush(now, &self.reads, &mut self.actions)?;

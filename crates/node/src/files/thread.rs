@@ -1,5 +1,6 @@
 //! The transfer thread: takes everything there is, has the machine decide, and performs it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ impl TransferThread {
         let began = Instant::now();
         let now_ms = || primitives::whole_ms(began.elapsed());
         let mut claims = Claims::default();
-        let (mut arrivals, mut actions) = (Vec::new(), Vec::new());
+        let (mut arrivals, mut actions) = (VecDeque::new(), Vec::new());
         loop {
             let wakeup = self.machine.next_wakeup();
             let wakeup = wakeup.and_then(|at| began.checked_add(Duration::from_millis(at)));

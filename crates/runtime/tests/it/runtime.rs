@@ -15,6 +15,8 @@ use primitives::storage::{FailureKind, Habit, Reads, StoreFailure, TableSet, Wri
 use store::{Committer, CommitterOptions, Embedded, Options};
 use tokio::sync::oneshot;
 
+/// Rows at which a round of the test's core is full.
+const FULL_ROWS: usize = 3;
 /// Longer than any of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -156,7 +158,12 @@ impl Core for TestCore {
         Ok(())
     }
 
+    fn is_full(&self) -> bool {
+        self.batch.writes.len() >= FULL_ROWS
+    }
+
     fn end_round(&mut self) -> Result<Option<u64>, StoreFailure> {
+        assert!(self.batch.writes.len() <= FULL_ROWS, "the round was full");
         if let Some(at) = self.deadline.take_if(|at| *at <= Instant::now()) {
             assert!(at <= Instant::now(), "not before its time");
             self.at_once.push(u32::MAX);
@@ -348,6 +355,23 @@ async fn actions_follow_their_events_in_order() {
     assert_eq!(
         rig.metrics.commit_rows.count(),
         rig.metrics.commit_bytes.count()
+    );
+    rig.running.stop(PATIENCE, || ()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_round_leaves_its_messages_for_the_next_one() {
+    let rig = Rig::new();
+    let go = rig.hold();
+    rig.handle.tell_all((0..10).map(Event::Write));
+    drop(go);
+    for row in 0..10 {
+        assert_eq!(rig.next(), Report::Durable(row));
+    }
+    // No further message wakes the core.
+    assert_eq!(
+        rig.metrics.commit_rows.count(),
+        10u64.div_ceil(FULL_ROWS as u64)
     );
     rig.running.stop(PATIENCE, || ()).await;
 }

@@ -44,7 +44,8 @@ impl World {
             events.push(Event::Tick);
         }
         let now = self.clock(node);
-        for event in events {
+        let mut events = events.into_iter();
+        while let Some(event) = events.next() {
             if !self.step(node) {
                 return;
             }
@@ -55,6 +56,10 @@ impl World {
             };
             if let Err(failure) = kernel.handle(event, now, &one.disk) {
                 return self.auditor.found(format!("{}: {failure}", SHORT[node]));
+            }
+            if kernel.is_full() && events.len() > 0 {
+                one.mailbox.extend(events.by_ref());
+                self.round_at(node, self.now_us + 20);
             }
         }
         if !self.step(node) {

@@ -59,6 +59,12 @@ impl Record {
         self.buffer.resize(PREFIX_BYTES, 0);
     }
 
+    /// Makes room for rows of this many bytes together.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        // The padding at the end takes less than eight bytes.
+        self.buffer.reserve(bytes + 8);
+    }
+
     /// Adds a row. The caller has checked that key and value are within [`KEY_BYTES_MAX`] and [`PAYLOAD_BYTES_MAX`].
     ///
     /// # Panics
