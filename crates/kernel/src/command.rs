@@ -12,9 +12,9 @@ use flow::{
     EffectResult, EngineAction, Fetching, FlowError, FlowId, Service, SessionMessage, StartRecord,
 };
 use ledger::{
-    DataMark, NotarisedTearOff, NotaryError, NotaryResponse, OwnershipProof, PartyId, Rejection,
-    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TokenId, Transition, TxId,
-    VerifiedTransaction,
+    CheckedTearOff, DataMark, NotarisedTearOff, NotaryError, NotaryResponse, OwnershipProof,
+    PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TearOffError,
+    TokenId, Transition, TxId, VerifiedTransaction,
 };
 use notary::UniquenessAnswer;
 use primitives::{Hash, PublicKey, SignatureContext, Timestamp};
@@ -31,6 +31,7 @@ use crate::intake::goal::Goal;
 use crate::intake::item_id::ItemId;
 use crate::integrity::IntegrityOrder;
 use crate::message::{Answer, Standing};
+use crate::notarisation::tear_off_job::AskedWith;
 use crate::rows::Outcome;
 use crate::schedule::table::Due;
 
@@ -323,6 +324,11 @@ pub(crate) enum NotaryCommand {
         peer: PartyId,
         id: RequestId,
         body: Vec<u8>,
+    },
+    /// Takes the tear-off of a request whose proofs were checked.
+    Proved {
+        asked: Box<AskedWith>,
+        tear_off: Result<Box<CheckedTearOff>, TearOffError>,
     },
     /// Takes the verdict on the signature of a requester.
     Checked { number: u64, is_good: bool },

@@ -10,17 +10,19 @@
 use std::collections::VecDeque;
 
 use flow::{FlowStep, FlowStepped};
-use ledger::TxId;
+use ledger::{CheckedTearOff, TearOffError, TxId};
 use primitives::{
     CheckPortion, CheckWorkers, CheckedPortion, Hash, KeyPair, PublicKey, Signature,
     SignatureChecker, SignatureContext,
 };
 
 use crate::flows::waits::EffectId;
-use crate::intake::contract_job::{ContractJob, Judgement};
+use crate::intake::contract_job::{ContractJob, Judgement, OutputFacts};
 use crate::intake::item_id::ItemId;
+use crate::notarisation::tear_off_job::{AskedWith, TearOffJob};
 
-/// Size of the transactions that the contracts of one batch are shown, in bytes. The last transaction may exceed it.
+/// Size of the transactions that the contracts of one batch are shown, and of the tear-offs of one batch, in bytes. The last one of each
+/// may exceed it.
 pub(crate) const GATHERED_BYTES_MAX: usize = 16 << 20;
 
 /// Does the jobs of a kernel, on one or several threads.
@@ -60,6 +62,7 @@ enum Kind {
     Sign(Box<Signing>),
     Judge(ContractJob),
     Check(CheckPortion),
+    Prove(TearOffJob),
 }
 
 /// The result of a job.
@@ -69,8 +72,9 @@ pub(crate) enum Outcome {
     Stepped(FlowStepped),
     /// `None` if the key is not the one that was asked for.
     Signed(Option<Signature>),
-    Judged(Judgement),
+    Judged(Judgement, Option<OutputFacts>),
     Checked(CheckedPortion),
+    Proved(Result<Box<CheckedTearOff>, TearOffError>),
 }
 
 impl Job {
@@ -83,6 +87,7 @@ impl Job {
     pub fn cost(&self) -> usize {
         match &self.0 {
             Kind::Step(_) | Kind::Sign(_) | Kind::Judge(_) => 1,
+            Kind::Prove(job) => job.cost(),
             Kind::Check(portion) => portion.cost(),
         }
     }
@@ -93,8 +98,12 @@ impl Job {
         Done(match self.0 {
             Kind::Step(step) => Outcome::Stepped(step.run()),
             Kind::Sign(signing) => Outcome::Signed(signing.sign()),
-            Kind::Judge(job) => Outcome::Judged(job.run()),
+            Kind::Judge(job) => {
+                let (judgement, facts) = job.run();
+                Outcome::Judged(judgement, facts)
+            }
             Kind::Check(portion) => Outcome::Checked(portion.check()),
+            Kind::Prove(job) => Outcome::Proved(job.run()),
         })
     }
 }
@@ -152,6 +161,8 @@ pub(crate) enum JobOwner {
     Signature(Wanted),
     /// The contract checks.
     Contracts(TxId),
+    /// A request to this notary.
+    Request(Box<AskedWith>),
 }
 
 /// The signature that an effect asked for.
@@ -168,6 +179,10 @@ pub(crate) struct Gathered {
     signing: Vec<(EffectId, Box<Signing>)>,
     /// Items to settle after their contracts have run.
     settling: VecDeque<ItemId>,
+    /// Requests to this notary whose proofs are to be checked.
+    proving: Vec<(Box<AskedWith>, TearOffJob)>,
+    /// The size of their messages, in bytes.
+    proving_bytes: usize,
 }
 
 impl Gathered {
@@ -181,9 +196,26 @@ impl Gathered {
         self.settling.push_back(item);
     }
 
+    /// Adds the tear-off of a request to this notary.
+    pub(crate) fn prove(&mut self, asked: AskedWith, job: TearOffJob) {
+        self.proving_bytes += job.bytes;
+        self.proving.push((Box::new(asked), job));
+    }
+
     /// Returns the number of jobs.
     pub(crate) fn len(&self) -> usize {
-        self.signing.len() + self.settling.len()
+        self.signing.len() + self.settling.len() + self.proving.len()
+    }
+
+    /// Returns whether the input of the jobs takes so much memory that they should be done now.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.proving_bytes >= GATHERED_BYTES_MAX
+    }
+
+    /// Takes the tear-offs whose proofs are to be checked.
+    pub(crate) fn take_proving(&mut self) -> Vec<(Box<AskedWith>, TearOffJob)> {
+        self.proving_bytes = 0;
+        std::mem::take(&mut self.proving)
     }
 
     /// Takes the next item to settle.
@@ -219,6 +251,11 @@ impl JobBatch {
             message: signing.message,
         };
         self.add(JobOwner::Signature(wanted), Kind::Sign(signing));
+    }
+
+    /// Adds the tear-off of a request to this notary.
+    pub(crate) fn prove(&mut self, asked: Box<AskedWith>, job: TearOffJob) {
+        self.add(JobOwner::Request(asked), Kind::Prove(job));
     }
 
     /// Adds a step of a flow.

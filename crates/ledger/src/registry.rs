@@ -205,6 +205,14 @@ impl ContractRegistry {
             .map_err(|error: DecodeError| RegistryError::StateMalformed(name.clone(), error))
     }
 
+    /// Describes states, in order. A state that its contract does not describe has no description.
+    pub fn facts<'a>(
+        &'a self,
+        states: &'a [TransactionState],
+    ) -> impl Iterator<Item = Option<StateFacts>> + 'a {
+        states.iter().map(|state| self.describe(state).ok())
+    }
+
     /// Describes a command for people, with the version whose descriptor is among the transaction's attachments, or else with the
     /// newest. Returns none if no contract here describes it, if it does not decode, or if the contract panics.
     pub fn describe_command(

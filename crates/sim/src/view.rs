@@ -62,9 +62,8 @@ impl View {
         for (seq, row) in tables.rows(Table::Ledger) {
             let seq = kernel::rows::seq_of(seq).expect("a key of the ledger is a sequence");
             if let Ok((_, transaction)) = kernel::decode_row(row) {
-                let changes = vault::changes(seq, transaction.wire(), is_ours, &|state| {
-                    contracts.describe(state).ok()
-                });
+                let facts = contracts.facts(transaction.wire().outputs());
+                let changes = vault::changes(seq, transaction.wire(), is_ours, facts);
                 self.feed(seq, changes);
             }
         }
@@ -121,7 +120,7 @@ impl View {
                     }
                     if let Some(fungible) = &produced.facts.fungible {
                         let row = CoinRow {
-                            coin: produced.state,
+                            coin: produced.state.clone(),
                             quantity: fungible.quantity,
                             seq: produced.seq,
                         };

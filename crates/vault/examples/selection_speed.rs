@@ -4,6 +4,7 @@
 //! the change there), ended (`release`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ledger::{
@@ -153,7 +154,7 @@ fn run(coins: u64, first_quantity: u64, spenders: u64, payments: u64, quantity: 
                 })
                 .collect();
             let row = view.add(change, seq);
-            changes.push(ViewChange::Produced(Box::new(Produced {
+            changes.push(ViewChange::Produced(Arc::new(Produced {
                 seq,
                 facts: StateFacts {
                     fungible: Some(Fungible {

@@ -1,13 +1,15 @@
 //! Which of a transaction's states concern us.
 
-use ledger::{StateAndRef, StateFacts, StateRef, TransactionState, WireTransaction};
+use std::sync::Arc;
+
+use ledger::{StateAndRef, StateFacts, StateRef, WireTransaction};
 use primitives::PublicKey;
 
 /// A change of the vault, in the order of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewChange {
-    /// An output that concerns us.
-    Produced(Box<Produced>),
+    /// An output that concerns us. The coin selection and the view share it.
+    Produced(Arc<Produced>),
     /// An input, whether the vault holds it or not. The vault ignores inputs that it does not hold.
     Consumed(Consumed),
 }
@@ -40,12 +42,15 @@ pub fn is_relevant(facts: &StateFacts, is_ours: &dyn Fn(&PublicKey) -> bool) -> 
 
 /// Returns the changes of a transaction recorded at `seq`: its inputs first, then those of its outputs that concern us.
 ///
-/// `describe` asks the state's contract. A state that its contract does not describe is left out.
+/// `facts` are the contracts' descriptions of the outputs, in order. A state that its contract does not describe is left out.
+///
+/// # Panics
+/// There are fewer `facts` than outputs.
 pub fn changes(
     seq: u64,
     transaction: &WireTransaction,
     is_ours: &dyn Fn(&PublicKey) -> bool,
-    describe: &dyn Fn(&TransactionState) -> Option<StateFacts>,
+    facts: impl IntoIterator<Item = Option<StateFacts>>,
 ) -> Vec<ViewChange> {
     let consumed = transaction.inputs().iter().map(|reference| {
         ViewChange::Consumed(Consumed {
@@ -53,10 +58,12 @@ pub fn changes(
             reference: *reference,
         })
     });
+    let mut facts = facts.into_iter();
     let produced = (0u32..)
         .zip(transaction.outputs())
         .filter_map(|(index, state)| {
-            let mut facts = describe(state)?;
+            let facts = facts.next();
+            let mut facts = facts.expect("each output has one description or none")?;
             if !is_relevant(&facts, is_ours) {
                 return None;
             }
@@ -69,7 +76,7 @@ pub fn changes(
                 state: state.clone(),
                 reference,
             };
-            Some(ViewChange::Produced(Box::new(Produced {
+            Some(ViewChange::Produced(Arc::new(Produced {
                 seq,
                 state,
                 facts,

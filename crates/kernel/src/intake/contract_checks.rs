@@ -10,7 +10,7 @@ use crate::cache::GenerationCache;
 use crate::context::Context;
 use crate::figures::CacheFigures;
 use crate::intake::classify::fault_of;
-use crate::intake::contract_job::{ContractJob, Judgement, Unjudged};
+use crate::intake::contract_job::{ContractJob, Judgement, OutputFacts, Unjudged};
 use crate::intake::fault::Fault;
 use crate::ledger_book::Book;
 use crate::port::{Reads, StoreFailure};
@@ -23,6 +23,8 @@ pub(crate) struct ContractChecks {
     verified: RefCell<GenerationCache<TxId, VerifiedTransaction>>,
     /// Judgements for the items of a batch. They stay until the next batch.
     judged: HashMap<TxId, Judgement>,
+    /// Descriptions of outputs, for the transactions of a batch that are recorded next. They stay until the next batch.
+    facts: HashMap<TxId, OutputFacts>,
     /// The transactions with a job in the batch.
     asked: HashSet<TxId>,
 }
@@ -34,6 +36,7 @@ impl ContractChecks {
         Self {
             verified,
             judged: HashMap::default(),
+            facts: HashMap::default(),
             asked: HashSet::default(),
         }
     }
@@ -41,6 +44,7 @@ impl ContractChecks {
     /// Forgets the judgements of an earlier batch.
     pub(crate) fn begin_batch(&mut self) {
         self.judged.clear();
+        self.facts.clear();
         self.asked.clear();
     }
 
@@ -48,7 +52,7 @@ impl ContractChecks {
     /// transaction's dependencies are all recorded.
     pub(crate) fn job(
         &mut self,
-        transaction: &Arc<SignedTransaction>,
+        (transaction, is_to_record): (&Arc<SignedTransaction>, bool),
         book: &Book,
         context: &Context,
         reads: &dyn Reads,
@@ -57,19 +61,48 @@ impl ContractChecks {
         if !self.asked.insert(id) {
             return Ok(None);
         }
-        if let Some(proof) = self.verified.get_mut().get(&id) {
+        let known = self.verified.get_mut().get(&id);
+        if let Some(proof) = known
+            && !is_to_record
+        {
             self.judged.insert(id, Ok(proof));
             return Ok(None);
         }
-        prepare(transaction, book, context, reads).map(Some)
+        let makers = match known {
+            Some(_) => HashMap::default(),
+            None => makers_of(transaction, book, reads)?,
+        };
+        let job = ContractJob::new(transaction, makers, &context.identity);
+        Ok(Some(ContractJob {
+            is_to_record,
+            known,
+            ..job
+        }))
     }
 
     /// Takes the result of a job.
-    pub(crate) fn judged(&mut self, id: TxId, judgement: Judgement) {
+    pub(crate) fn judged(
+        &mut self,
+        id: TxId,
+        (judgement, facts): (Judgement, Option<OutputFacts>),
+    ) {
+        self.facts.extend(facts.map(|facts| (id, facts)));
         if let Ok(proof) = &judgement {
             self.verified.get_mut().insert(id, *proof, VALID_BYTES);
         }
         self.judged.insert(id, judgement);
+    }
+
+    /// Returns the contracts' descriptions of the outputs of a transaction that is being recorded: from its job, or else made now.
+    pub(crate) fn take_facts(
+        &mut self,
+        transaction: &SignedTransaction,
+        context: &Context,
+    ) -> OutputFacts {
+        self.facts.remove(&transaction.id()).unwrap_or_else(|| {
+            let outputs = transaction.wire().outputs();
+            context.identity.contracts.facts(outputs).collect()
+        })
     }
 
     /// Returns the judgement of a transaction's contracts. They run now unless a job has run them. The transaction's dependencies are
@@ -89,7 +122,8 @@ impl ContractChecks {
                 if let Some(proof) = self.verified.borrow_mut().get(&id) {
                     return Ok(Ok(proof));
                 }
-                now = prepare(transaction, book, context, reads)?.run();
+                let makers = makers_of(transaction, book, reads)?;
+                now = ContractJob::new(transaction, makers, &context.identity).judge();
                 if let Ok(proof) = &now {
                     let mut verified = self.verified.borrow_mut();
                     verified.insert(id, *proof, VALID_BYTES);
@@ -113,12 +147,11 @@ impl ContractChecks {
 }
 
 /// Looks up the makers of the states that a transaction consumes and reads.
-fn prepare(
-    transaction: &Arc<SignedTransaction>,
+fn makers_of(
+    transaction: &SignedTransaction,
     book: &Book,
-    context: &Context,
     reads: &dyn Reads,
-) -> Result<ContractJob, StoreFailure> {
+) -> Result<HashMap<TxId, Arc<SignedTransaction>>, StoreFailure> {
     let wire = transaction.wire();
     let mut makers = HashMap::default();
     for reference in wire.inputs().iter().chain(wire.references()) {
@@ -128,11 +161,5 @@ fn prepare(
             makers.insert(reference.tx, recorded.transaction);
         }
     }
-    let identity = &context.identity;
-    Ok(ContractJob {
-        transaction: Arc::clone(transaction),
-        makers,
-        contracts: Arc::clone(&identity.contracts),
-        network: Arc::clone(&identity.network),
-    })
+    Ok(makers)
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use ledger::{
     ContextualError, ContractRegistry, LedgerTransaction, NetworkMap, ResolveError,
-    SignedTransaction, StateRef, TransactionState, TxId, VerifiedTransaction,
+    SignedTransaction, StateFacts, StateRef, TransactionState, TxId, VerifiedTransaction,
 };
 use primitives::collections::HashMap;
+
+use crate::identity::Identity;
 
 /// A transaction with those that made the states which it consumes and reads.
 pub(crate) struct ContractJob {
@@ -15,10 +17,17 @@ pub(crate) struct ContractJob {
     pub(super) makers: HashMap<TxId, Arc<SignedTransaction>>,
     pub(super) contracts: Arc<ContractRegistry>,
     pub(super) network: Arc<NetworkMap>,
+    /// Whether to describe the outputs of the transaction if it is accepted, because it is recorded then.
+    pub(super) is_to_record: bool,
+    /// The judgement, if it is known.
+    pub(super) known: Option<VerifiedTransaction>,
 }
 
 /// The judgement of the contracts.
 pub(crate) type Judgement = Result<VerifiedTransaction, Unjudged>;
+
+/// The contracts' descriptions of the outputs of a transaction, in order.
+pub(crate) type OutputFacts = Vec<Option<StateFacts>>;
 
 /// The reason why a transaction is not verified.
 pub(crate) enum Unjudged {
@@ -29,8 +38,34 @@ pub(crate) enum Unjudged {
 }
 
 impl ContractJob {
+    /// Returns the job that runs the contracts of a transaction whose makers were looked up.
+    pub(super) fn new(
+        transaction: &Arc<SignedTransaction>,
+        makers: HashMap<TxId, Arc<SignedTransaction>>,
+        identity: &Identity,
+    ) -> Self {
+        Self {
+            transaction: Arc::clone(transaction),
+            makers,
+            contracts: Arc::clone(&identity.contracts),
+            network: Arc::clone(&identity.network),
+            is_to_record: false,
+            known: None,
+        }
+    }
+
+    /// Runs the contracts, unless their judgement is known. Also has them describe the outputs of a transaction that they accept, if it
+    /// is to be recorded.
+    pub(crate) fn run(&self) -> (Judgement, Option<OutputFacts>) {
+        let judgement = self.known.map_or_else(|| self.judge(), Ok);
+        let outputs = self.transaction.wire().outputs();
+        let facts = (self.is_to_record && judgement.is_ok())
+            .then(|| self.contracts.facts(outputs).collect());
+        (judgement, facts)
+    }
+
     /// Runs the contracts.
-    pub(crate) fn run(&self) -> Judgement {
+    pub(super) fn judge(&self) -> Judgement {
         let wire = self.transaction.wire();
         let look_up = |reference: &StateRef| self.state(reference);
         let resolved = LedgerTransaction::resolve(wire, look_up).map_err(Unjudged::Unresolved)?;

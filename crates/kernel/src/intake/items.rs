@@ -246,10 +246,11 @@ impl Intake {
         self.items.get(&item).is_some_and(|item| item.deciding)
     }
 
-    /// Returns the transaction of an item whose contracts are due.
-    pub(crate) fn to_judge(&self, item: ItemId) -> Option<&Arc<SignedTransaction>> {
+    /// Returns the transaction of an item whose contracts are due, and whether it is recorded once they accept it.
+    pub(crate) fn to_judge(&self, item: ItemId) -> Option<(&Arc<SignedTransaction>, bool)> {
         let item = self.items.get(&item).filter(|item| !item.deciding)?;
-        Some(&item.transaction)
+        let is_to_record = item.goal.records() && !matches!(item.goal, Goal::Notarise { .. });
+        Some((&item.transaction, is_to_record))
     }
 
     /// Returns the unverified items that a peer wants notarised.

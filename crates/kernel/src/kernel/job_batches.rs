@@ -2,6 +2,7 @@
 
 use flow::EffectResult;
 
+use crate::command::NotaryCommand;
 use crate::errors;
 use crate::intake::item_id::ItemId;
 use crate::jobs::{GATHERED_BYTES_MAX, JobBatch, JobOwner, Outcome};
@@ -13,7 +14,8 @@ impl Kernel {
     /// Does the queued work, and the jobs if many are gathered.
     pub(super) fn proceed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.settle(reads)?;
-        match self.jobs() < self.context.options.gathered_jobs_max {
+        let are_few = self.jobs() < self.context.options.gathered_jobs_max;
+        match are_few && !self.context.jobs.is_heavy() {
             true => Ok(()),
             false => self.work_off(reads),
         }
@@ -52,6 +54,9 @@ impl Kernel {
         for (effect, signing) in self.context.jobs.take_signing() {
             batch.sign(effect, signing);
         }
+        for (asked, job) in self.context.jobs.take_proving() {
+            batch.prove(asked, job);
+        }
         for step in self.flows.take_ready() {
             batch.step(step);
         }
@@ -78,11 +83,13 @@ impl Kernel {
             && let Some(item) = self.context.jobs.next_to_settle()
         {
             items.push(item);
-            let Some(transaction) = self.intake.to_judge(item) else {
+            let Some((transaction, is_to_record)) = self.intake.to_judge(item) else {
                 continue;
             };
             let (checks, context) = (&mut self.contract_checks, &self.context);
-            if let Some(job) = checks.job(transaction, &self.book, context, reads)? {
+            if let Some(job) =
+                checks.job((transaction, is_to_record), &self.book, context, reads)?
+            {
                 bytes += job.weight();
                 batch.judge(transaction.id(), job);
             }
@@ -110,8 +117,11 @@ impl Kernel {
                 };
                 context.complete(wanted.effect, result);
             }
-            (JobOwner::Contracts(id), Outcome::Judged(judgement)) => {
-                self.contract_checks.judged(id, judgement);
+            (JobOwner::Contracts(id), Outcome::Judged(judgement, facts)) => {
+                self.contract_checks.judged(id, (judgement, facts));
+            }
+            (JobOwner::Request(asked), Outcome::Proved(tear_off)) => {
+                context.command(NotaryCommand::Proved { asked, tear_off });
             }
             _ => panic!("the result of a job has another kind than the job"),
         }

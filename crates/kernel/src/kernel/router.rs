@@ -132,7 +132,8 @@ impl Kernel {
         self.integrity.recorded(transaction, context);
         self.contradictions.recorded(wire.inputs(), seq, context);
         self.selection.recorded(wire.inputs(), context);
-        let changes = self.keys.recorded(seq, wire, context, reads)?;
+        let facts = self.contract_checks.take_facts(transaction, context);
+        let changes = self.keys.recorded(seq, wire, facts, context, reads)?;
         self.schedule
             .recorded(wire, &changes, &self.book, context, reads)?;
         self.route(reads)?;

@@ -10,6 +10,7 @@ use crate::command::KeysCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::identity::Identity;
+use crate::intake::contract_job::OutputFacts;
 use crate::jobs::Signing;
 use crate::port::{Reads, StoreFailure};
 
@@ -182,14 +183,12 @@ impl KeyBook {
         &mut self,
         seq: u64,
         wire: &WireTransaction,
+        facts: OutputFacts,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<Vec<ViewChange>, StoreFailure> {
-        let contracts = &context.identity.contracts;
         let ours = self.owners(context, reads);
-        let changes = vault::changes(seq, wire, &|key| ours.holds(key), &|state| {
-            contracts.describe(state).ok()
-        });
+        let changes = vault::changes(seq, wire, &|key| ours.holds(key), facts);
         ours.finish()?;
         self.note_used(&changes, context, reads)?;
         Ok(changes)

@@ -1,11 +1,13 @@
 //! The requests to this notary: their checks, decisions and answers.
 //!
-//! The proofs of a request are checked here, and its signatures together with the others of the round. The engine takes one batch
+//! The proofs of a request are checked as a job, and its signatures together with the others of the round. The engine takes one batch
 //! at a time. The store tells which of its states are consumed, and in the round of that answer the batch is decided. One signature
 //! covers the batch, and the answers leave with the commit.
 
 use flow::messaging::RequestId;
-use ledger::{NotaryError, NotaryRequest, NotarySubject, PartyId, TxId};
+use ledger::{
+    CheckedTearOff, NotaryError, NotaryRequest, NotarySubject, PartyId, TearOffError, TxId,
+};
 use notary::{BatchDecision, Subject, UniquenessAnswer, Verdict};
 use primitives::{Decode, Encode};
 
@@ -15,6 +17,7 @@ use crate::errors;
 use crate::event::Action;
 use crate::notarisation::answers::{answer, refuse, refuse_on_older_copy};
 use crate::notarisation::requests::{NotTheRequester, Notarisation, put_consumer, put_record};
+use crate::notarisation::tear_off_job::{AskedWith, TearOffJob};
 use crate::notarisation::views::NotaryViews;
 use crate::notarisation::whole::Asks;
 use crate::port::{StoreFailure, Table};
@@ -33,6 +36,7 @@ impl Notarisation {
             NotaryCommand::Notarise { peer, id, body } => {
                 self.on_notarise((peer, id), &body, views, context)?;
             }
+            NotaryCommand::Proved { asked, tear_off } => self.on_proved(*asked, tear_off, context),
             NotaryCommand::Checked { number, is_good } => {
                 self.on_checked(number, is_good, views, context);
             }
@@ -78,13 +82,12 @@ impl Notarisation {
         match self.check_form(peer, body, context) {
             Ok((NotarySubject::TearOff(tear_off), asks)) => {
                 // Rate and queue come first, because the check of the tear-off costs more.
-                let welcome = self.notary.welcome(peer, context.now.monotonic);
-                let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
-                match welcome.and_then(|()| verify()) {
-                    Ok(tear_off) => {
-                        let tx = tear_off.id();
-                        let subject = Subject::TearOff(Box::new(tear_off));
-                        self.check_request((peer, id), tx, subject, asks, context);
+                match self.notary.welcome(peer, context.now.monotonic) {
+                    Ok(()) => {
+                        let asked = (peer, id);
+                        let bytes = body.len();
+                        let job = TearOffJob { tear_off, bytes };
+                        context.jobs.prove(AskedWith { asked, asks }, job);
                     }
                     Err(error) => refuse(peer, id, error, context),
                 }
@@ -95,6 +98,22 @@ impl Notarisation {
             Err(error) => refuse(peer, id, error, context),
         }
         Ok(())
+    }
+
+    /// Takes a tear-off whose proofs were checked.
+    fn on_proved(
+        &mut self,
+        AskedWith { asked, asks }: AskedWith,
+        tear_off: Result<Box<CheckedTearOff>, TearOffError>,
+        context: &mut Context,
+    ) {
+        match tear_off {
+            Ok(tear_off) => {
+                let tx = tear_off.id();
+                self.check_request(asked, tx, Subject::TearOff(tear_off), asks, context);
+            }
+            Err(error) => refuse(asked.0, asked.1, NotaryError::invalid(&error), context),
+        }
     }
 
     /// Has the requester's signature checked; then the request is admitted.

@@ -5,6 +5,7 @@ mod deciding;
 mod entering;
 pub(crate) mod own_signature;
 pub(crate) mod requests;
+pub(crate) mod tear_off_job;
 mod validating;
 pub(crate) mod views;
 mod whole;

@@ -29,7 +29,7 @@ const REQUIRED: [&str; 3] = ["node.name", "p2p.listen", "api.listen"];
 pub const FIELDS: &[Field] = fields! {
     "node.name" [""] "The legal name, `O=..., L=..., C=..`; the certificate and the network map bear the same.";
     "node.data_dir" [""] "Where data is kept; relative to the node's folder.";
-    "node.workers" [""] "Threads that do the kernel's jobs, its own thread included: steps of flows, contracts, and signatures to make or check. 0 for as many as the cores that the node may use. With 1 the kernel's thread does them alone.";
+    "node.workers" [""] "Threads that do the kernel's jobs, its own thread included: steps of flows, contracts, tear-offs, and signatures to make or check. 0 for as many as the cores that the node may use. With 1 the kernel's thread does them alone.";
     "p2p.listen" [""] "Where to listen for other nodes, `address:port`.";
     "p2p.advertised" [""] "Addresses at which other nodes reach this one, `host:port`, in order of preference. If the list is empty, the listening address is used. After a change, bootstrap again so that other nodes learn it.";
     "p2p.compression" [""] "Whether messages to nodes that want it are compressed: `true` does so unless they are on the same machine, `\"always\"` there too, `false` never.";

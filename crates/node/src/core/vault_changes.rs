@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::{Fungible, ProducedState, VaultChange};
 use kernel::port::{StoreFailure, Table};
 use kernel::{decode_row, ledger_page};
-use ledger::{ContractRegistry, NetworkMap, StateRef, TransactionState};
+use ledger::{ContractRegistry, NetworkMap, StateRef};
 use primitives::storage::Reads;
 use primitives::{PublicKey, Timestamp};
 use vault::{Produced, ViewChange};
@@ -43,8 +43,8 @@ impl ChangeReader {
             let (at, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
             let failed = Cell::new(None);
             let is_ours = |key: &PublicKey| self.is_ours(key, &failed);
-            let describe = |state: &TransactionState| self.contracts.describe(state).ok();
-            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            let facts = self.contracts.facts(transaction.wire().outputs());
+            let changes = vault::changes(seq, transaction.wire(), &is_ours, facts);
             if let Some(failure) = failed.take() {
                 return Err(store_refusal(&failure));
             }
@@ -73,7 +73,7 @@ impl ChangeReader {
         };
         for one in changes {
             match one {
-                ViewChange::Produced(produced) => change.produced.push(self.produced(*produced)),
+                ViewChange::Produced(produced) => change.produced.push(self.produced(&produced)),
                 ViewChange::Consumed(consumed) => {
                     if let Some(contract) = self.was_ours(&consumed.reference)? {
                         change.consumed.push(consumed.reference.to_string());
@@ -125,11 +125,11 @@ impl ChangeReader {
         })
     }
 
-    fn produced(&self, produced: Produced) -> ProducedState {
+    fn produced(&self, produced: &Produced) -> ProducedState {
         let Produced { state, facts, .. } = produced;
-        let fungible = facts.fungible.map(|fungible| Fungible {
+        let fungible = facts.fungible.as_ref().map(|fungible| Fungible {
             token: primitives::hex::encode(fungible.token.as_bytes()),
-            symbol: fungible.symbol,
+            symbol: fungible.symbol.clone(),
             issuer: self.network.title(&fungible.issuer),
             quantity: fungible.quantity,
         });
@@ -138,7 +138,7 @@ impl ChangeReader {
             contract: state.state.contract.as_str().to_owned(),
             fungible,
             linear_id: facts.linear_id.map(|id| id.to_string()),
-            columns: shown_values(facts.columns),
+            columns: shown_values(facts.columns.clone()),
             notary: match self.network.party(&state.state.notary.id()) {
                 Some(party) => party.name.to_string(),
                 None => state.state.notary.id().to_string(),

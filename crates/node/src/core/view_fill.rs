@@ -72,7 +72,7 @@ impl<R: Reads> Filler<R> {
                 seq,
                 transaction.wire(),
                 &|key| self.is_ours(key, &failed),
-                &|state| self.contracts.describe(state).ok(),
+                self.contracts.facts(transaction.wire().outputs()),
             );
             if let Some(failure) = failed.take() {
                 return Err(FillError::Store(failure));
@@ -114,7 +114,7 @@ impl<R: Reads> Filler<R> {
                         network: &self.network,
                         reads: &self.reads,
                     };
-                    let row = produced_row(at, *produced, &names, &self.columns)?;
+                    let row = produced_row(at, &produced, &names, &self.columns)?;
                     rows.push(vaultview::ViewChange::Produced(row));
                 }
                 ViewChange::Consumed(consumed) => {

@@ -12,18 +12,18 @@ use super::key_names::KeyNames;
 /// The row of a state that the ledger has produced.
 pub(super) fn produced_row<R: Reads>(
     at: Timestamp,
-    produced: vault::Produced,
+    produced: &vault::Produced,
     names: &KeyNames<'_, R>,
     columns: &Columns,
 ) -> Result<ProducedState, StoreFailure> {
     let vault::Produced { seq, state, facts } = produced;
     let StateAndRef { state, reference } = state;
-    let (token, quantity) = match facts.fungible {
+    let (token, quantity) = match &facts.fungible {
         Some(fungible) => {
             let id = *fungible.token.as_bytes();
             let facts = TokenFacts {
                 id,
-                symbol: fungible.symbol,
+                symbol: fungible.symbol.clone(),
                 issuer: names.network.title(&fungible.issuer),
             };
             (Some(facts), fungible.quantity)
@@ -43,7 +43,7 @@ pub(super) fn produced_row<R: Reads>(
     Ok(ProducedState {
         tx: *reference.tx.as_bytes(),
         output: reference.index,
-        seq,
+        seq: *seq,
         contract: state.contract.as_str().to_owned(),
         token,
         quantity,
@@ -64,7 +64,7 @@ pub(super) fn produced_row<R: Reads>(
         notary: *state.notary.id().as_bytes(),
         recorded_at: at.as_ms(),
         state: state.to_bytes(),
-        columns: columns.row(state.contract.as_str(), facts.columns),
+        columns: columns.row(state.contract.as_str(), facts.columns.clone()),
     })
 }
 

@@ -84,8 +84,8 @@ node_metrics! {
 
     round_events: Histogram Count = "tally_step_events", "Events decided in one step of the kernel.";
     round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, with its signature checks and without its commit.";
-    jobs_by_kernel: Counter = "tally_jobs_total" ["thread" "kernel"], "Jobs done by the kernel's own thread and by the workers: steps of flows, contracts, signatures to make, and portions of signatures to check.";
-    jobs_by_workers: Counter = "tally_jobs_total" ["thread" "worker"], "Jobs done by the kernel's own thread and by the workers: steps of flows, contracts, signatures to make, and portions of signatures to check.";
+    jobs_by_kernel: Counter = "tally_jobs_total" ["thread" "kernel"], "Jobs done by the kernel's own thread and by the workers: steps of flows, contracts, tear-offs, signatures to make, and portions of signatures to check.";
+    jobs_by_workers: Counter = "tally_jobs_total" ["thread" "worker"], "Jobs done by the kernel's own thread and by the workers: steps of flows, contracts, tear-offs, signatures to make, and portions of signatures to check.";
     jobs_time: Histogram Seconds = "tally_jobs_kernel_seconds", "Processor time that the kernel's thread spent on batches of jobs with an estimated time of more than 40 microseconds.";
     signature_batch: Histogram Count = "tally_signature_batch_checks", "Signatures checked in one batch.";
     signatures_put_off: Counter = "tally_signatures_put_off_total", "Signatures checked in idle time, because they exceeded the rate of the peer that caused them.";

@@ -194,7 +194,7 @@ impl Selection {
                 }
                 ViewChange::Produced(produced) => {
                     self.seq = self.seq.max(produced.seq);
-                    self.on_produced(*produced);
+                    self.on_produced(&produced);
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Selection {
         }
     }
 
-    fn on_produced(&mut self, produced: Produced) {
+    fn on_produced(&mut self, produced: &Produced) {
         let Some(fungible) = &produced.facts.fungible else {
             return;
         };
@@ -249,7 +249,7 @@ impl Selection {
         if let Some(purse) = self.purses.get_mut(&token) {
             purse.produced(produced.seq, quantity);
             let row = CoinRow {
-                coin: produced.state,
+                coin: produced.state.clone(),
                 quantity,
                 seq: produced.seq,
             };

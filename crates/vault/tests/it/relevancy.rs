@@ -72,7 +72,13 @@ fn owners_have_money_participants_have_states_others_have_nothing() {
         builder = builder.output(state(data));
     }
     let wire = builder.build([7; 32]).expect("a transaction");
-    let mut found = changes(9, &wire, &|k| ours.contains(k), &describe).into_iter();
+    let mut found = changes(
+        9,
+        &wire,
+        &|k| ours.contains(k),
+        wire.outputs().iter().map(describe),
+    )
+    .into_iter();
     match found.next() {
         Some(ViewChange::Consumed(input)) => {
             assert_eq!((input.seq, input.reference), (9, consumed.reference));
@@ -110,7 +116,12 @@ fn what_is_encumbered_is_kept_and_is_no_money() {
         .output(state(&[1]))
         .build([7; 32])
         .expect("a transaction");
-    let found = changes(9, &wire, &|k| ours.contains(k), &describe);
+    let found = changes(
+        9,
+        &wire,
+        &|k| ours.contains(k),
+        wire.outputs().iter().map(describe),
+    );
     let money = found.iter().map(|change| match change {
         ViewChange::Produced(output) => output.facts.fungible.is_some(),
         other => panic!("{other:?}"),

@@ -1,5 +1,7 @@
 //! Performs the actions of the test network's kernels, and simulates crashes after a commit.
 
+use std::sync::Arc;
+
 use kernel::{Action, Event, Found, LookUp};
 use primitives::SignatureChecker;
 use vault::{CoinRow, RefillRequest, ViewChange};
@@ -46,7 +48,8 @@ impl TestNode {
         for change in changes {
             match change {
                 ViewChange::Produced(produced) => {
-                    self.view.insert(produced.state.reference, *produced);
+                    self.view
+                        .insert(produced.state.reference, Arc::unwrap_or_clone(produced));
                 }
                 ViewChange::Consumed(consumed) => {
                     self.view.remove(&consumed.reference);
@@ -65,11 +68,11 @@ impl Testnet {
         let one = &mut self.nodes[node];
         one.view.clear();
         for (seq, transaction) in one.disk.ledger() {
-            let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
             let is_ours = |key: &primitives::PublicKey| {
                 *key == mine || kernel::is_own_key(key, &one.disk).expect("the disk reads")
             };
-            let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
+            let facts = contracts.facts(transaction.wire().outputs());
+            let changes = vault::changes(seq, transaction.wire(), &is_ours, facts);
             one.show(seq, changes);
         }
         let quarantined = kernel::quarantined_states(&one.disk, usize::MAX);

@@ -1,5 +1,7 @@
 //! Coins, parties and requests for tests, named by small numbers.
 
+use std::sync::Arc;
+
 use ledger::{
     Constraint, ContractName, Fungible, LegalName, Party, SelectionRequest, StateAndRef,
     StateFacts, StateRef, TokenId, TransactionState, TxId,
@@ -52,7 +54,7 @@ pub fn row(seq: u64, index: u32, quantity: u64, of_notary: &Party) -> CoinRow {
 }
 
 pub fn produced(of: TokenId, row: CoinRow) -> ViewChange {
-    ViewChange::Produced(Box::new(Produced {
+    ViewChange::Produced(Arc::new(Produced {
         seq: row.seq,
         facts: StateFacts {
             fungible: Some(Fungible {
