@@ -21,8 +21,8 @@ use super::view_fill::Filler;
 use super::view_rows::coin_row;
 use crate::metrics::NodeMetrics;
 
-/// Approximate number of changes applied in one transaction of the view.
-const APPLY_CHANGES: usize = 20_000;
+/// Approximate number of changes applied in one transaction of the view. It bounds the memory that a transaction takes.
+const APPLY_CHANGES: usize = 4_096;
 /// The first pause before the view is opened again after a failure; it doubles with each.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// The longest such pause.
@@ -185,8 +185,11 @@ impl<R: Reads> ViewThread<R> {
                 self.upto = self.upto.max(seq);
                 self.filler.rows_of(at, changes, &mut self.rows)?;
             }
+            if self.rows.len() >= APPLY_CHANGES {
+                self.apply()?;
+            }
         }
-        if more && self.rows.len() < APPLY_CHANGES {
+        if more {
             return Ok(());
         }
         if self.upto <= self.view.upto() {
