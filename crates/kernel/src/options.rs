@@ -58,7 +58,7 @@ pub struct KernelOptions {
     /// that run side by side. A batch has at most as many transactions to verify. Large tear-offs are handed out earlier.
     pub gathered_jobs_max: usize,
     /// Size of the rows and messages of a round, in bytes, at which the round takes no further event. It bounds the memory of a round in
-    /// which many flows write. What the end of a round adds, above all the journals of its flows, comes on top.
+    /// which many flows write. The journals of the flows come on top.
     pub round_bytes_max: usize,
     /// Limits of the flow engine.
     pub flow: FlowLimits,

@@ -152,7 +152,7 @@ impl SignedTransaction {
     ) -> Result<PendingSignatures, SignatureError> {
         let id = self.id();
         let wire = self.wire();
-        // A signer of commands, or a part of one.
+        // A key may sign if a command requires it, or a composite key that contains it.
         let signers = wire.command_signers();
         let mut parts = BTreeSet::new();
         for composite in signers.iter().filter(|key| key.scheme().is_none()) {

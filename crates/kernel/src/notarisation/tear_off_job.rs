@@ -1,11 +1,11 @@
-//! The proofs of a tear-off as a job.
+//! The job that checks the proofs of a tear-off.
 
 use flow::messaging::RequestId;
 use ledger::{CheckedTearOff, FilteredTransaction, PartyId, TearOffError};
 
 use crate::notarisation::whole::Asks;
 
-/// Bytes of a tear-off that are checked in about ten microseconds, the unit of a job's cost.
+/// An estimate of the bytes of a tear-off that are checked in ten microseconds, the unit of a job's cost.
 const BYTES_PER_COST: usize = 4 << 10;
 
 /// The tear-off of a request whose form and requester are known to be good.
