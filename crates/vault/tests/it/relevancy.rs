@@ -102,6 +102,22 @@ fn owners_have_money_participants_have_states_others_have_nothing() {
 }
 
 #[test]
+#[should_panic(expected = "each output has one description or none")]
+fn an_output_without_a_description_in_its_place_is_a_bug() {
+    let wire = TransactionBuilder::new(notary())
+        .command(
+            ContractName::new("tally.test").expect("a name"),
+            vec![0],
+            vec![key(1)],
+        )
+        .output(state(&[1]))
+        .output(state(&[1]))
+        .build([7; 32])
+        .expect("a transaction");
+    let _ = changes(9, &wire, &|_| true, [describe(&state(&[1]))]);
+}
+
+#[test]
 fn what_is_encumbered_is_kept_and_is_no_money() {
     let ours: BTreeSet<PublicKey> = [key(1)].into();
     let bound = |to| TransactionState {
