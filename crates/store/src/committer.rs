@@ -12,7 +12,13 @@
 //! - A completion with `Ok` runs only after its rows, and those of every earlier submission of its class, are on disk.
 //! - Completions of one class run in the order of submission.
 //! - An empty submission completes after the earlier ones and needs no sync.
+//!
+//! # Behind a server
+//! If a database server keeps the commits ([`CommitServer`]), the commit thread numbers and sends them, several of them before the first one is
+//! confirmed. The apply thread waits for the confirmations in order, writes each commit to the store, which is a cache, and runs the
+//! completions. Then "on disk" means: on the server's disk.
 
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,6 +29,7 @@ use crate::embedded::Embedded;
 use crate::failure::closed;
 use crate::priority;
 use crate::queue::{OnDurable, Queue, Submission};
+use crate::server::{ChangedKey, CommitServer, ServerCommit, encode_commit, position_row};
 use crate::shared::{check, record_bytes};
 use crate::stats::CommitStats;
 
@@ -60,10 +67,24 @@ pub enum Class {
     Bulk,
 }
 
+/// The server behind which a committer works.
+pub struct BehindServer<T: TableSet> {
+    /// The server.
+    pub server: Arc<dyn CommitServer>,
+    /// The database's id, which the cache remembers.
+    pub database: [u8; 16],
+    /// The number of the last commit, which both the server and the cache have.
+    pub last: u64,
+    /// The table in which the cache keeps the number of its last commit.
+    pub position: T,
+    /// Maximum number of commits that are sent before the first of them is confirmed.
+    pub in_flight_max: usize,
+}
+
 /// The running commit thread. Dropping it finishes the queue, then stops the thread.
 pub struct Committer<T: TableSet> {
     shared: Arc<CommitterState<T>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// Submits batches; cheap to clone.
@@ -93,25 +114,44 @@ struct Submissions<T> {
 impl<T: TableSet> Committer<T> {
     /// Starts the commit thread of an open store.
     pub fn start(store: Embedded<T>, options: CommitterOptions) -> std::io::Result<Self> {
-        let shared = Arc::new(CommitterState {
-            store,
-            options,
-            state: Mutex::new(Submissions {
-                queue: Queue::default(),
-                closing: false,
-                refusal: None,
-            }),
-            arrived: Condvar::new(),
-            room: Condvar::new(),
-            stats: CommitStats::default(),
-        });
+        let shared = CommitterState::of(store, options);
         let thread = std::thread::Builder::new().name("commit".into()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.run()
         })?;
         Ok(Self {
             shared,
-            thread: Some(thread),
+            threads: vec![thread],
+        })
+    }
+
+    /// Starts the commit thread of a cache, whose commits a server keeps, and the thread that applies them.
+    pub fn start_behind(
+        cache: Embedded<T>,
+        options: CommitterOptions,
+        behind: BehindServer<T>,
+    ) -> std::io::Result<Self> {
+        let shared = CommitterState::of(cache, options);
+        let (to_apply, sent) = channel();
+        let (permit, permits) = sync_channel(behind.in_flight_max.max(1));
+        for _ in 0..behind.in_flight_max.max(1) {
+            // The channel has room for all of them.
+            let _ = permit.send(());
+        }
+        let (server, last) = (Arc::clone(&behind.server), behind.last);
+        let spawn = |name: &str| std::thread::Builder::new().name(name.into());
+        let apply = spawn("apply").spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.apply_all(&behind, &sent, &permit)
+        })?;
+        let commit = spawn("commit").spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.send_all(&*server, last, &permits, &to_apply)
+        })?;
+        Ok(Self {
+            shared,
+            // The apply thread ends after the commit thread has.
+            threads: vec![commit, apply],
         })
     }
 
@@ -127,10 +167,10 @@ impl<T: TableSet> Drop for Committer<T> {
     fn drop(&mut self) {
         self.shared.lock().closing = true;
         self.shared.arrived.notify_all();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the commit thread panicked");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a commit thread panicked");
+            }
         }
     }
 }
@@ -208,7 +248,31 @@ impl<T: TableSet> CommitHandle<T> {
     }
 }
 
+/// A group whose commit was sent to the server.
+struct SentGroup<T> {
+    group: Vec<Submission<T>>,
+    batches: Vec<WriteBatch<T>>,
+    sent: Instant,
+    /// The commit's number and the server's answer, unless the group has no rows.
+    commit: Option<(u64, Receiver<Result<(), StoreFailure>>)>,
+}
+
 impl<T: TableSet> CommitterState<T> {
+    fn of(store: Embedded<T>, options: CommitterOptions) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            options,
+            state: Mutex::new(Submissions {
+                queue: Queue::default(),
+                closing: false,
+                refusal: None,
+            }),
+            arrived: Condvar::new(),
+            room: Condvar::new(),
+            stats: CommitStats::default(),
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Submissions<T>> {
         // The state is consistent between any two statements that hold the lock.
         self.state
@@ -216,11 +280,15 @@ impl<T: TableSet> CommitterState<T> {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn run(&self) {
+    fn raise_priority(&self) {
         if self.options.raise_priority {
             let granted = priority::raise();
             tracing::info!(?granted, "commit thread priority");
         }
+    }
+
+    fn run(&self) {
+        self.raise_priority();
         while let Some(group) = self.next_group() {
             self.commit(group);
         }
@@ -264,28 +332,113 @@ impl<T: TableSet> CommitterState<T> {
     }
 
     fn commit(&self, mut group: Vec<Submission<T>>) {
-        let batches: Vec<WriteBatch<T>> = group
-            .iter_mut()
-            .map(|submission| std::mem::take(&mut submission.batch))
-            .filter(|batch| !batch.is_empty())
-            .collect();
-        if !batches.is_empty() {
-            let started = Instant::now();
-            let rows = batches.iter().map(|batch| batch.writes.len() as u64).sum();
-            let bytes = group.iter().map(|submission| submission.bytes as u64).sum();
-            match self.store.write(batches) {
-                Ok(times) => {
-                    self.stats
-                        .commit(group.len() as u64, rows, bytes, started.elapsed(), times)
-                }
-                Err(failure) => {
-                    self.fail(group, failure);
-                    return;
-                }
+        let batches = take_batches(&mut group);
+        let outcome = match batches.is_empty() {
+            true => Ok(()),
+            false => self.write(&group, batches, Instant::now()),
+        };
+        self.complete_all(group, outcome);
+    }
+
+    /// Sends each group to the server, as soon as fewer commits than the maximum are in flight.
+    fn send_all(
+        &self,
+        server: &dyn CommitServer,
+        mut last: u64,
+        permits: &Receiver<()>,
+        to_apply: &Sender<SentGroup<T>>,
+    ) {
+        self.raise_priority();
+        loop {
+            if permits.recv().is_err() {
+                return self.fail(Vec::new(), closed(self.store.path()));
+            }
+            let Some(mut group) = self.next_group() else {
+                return;
+            };
+            let batches = take_batches(&mut group);
+            let sent = Instant::now();
+            let commit = (!batches.is_empty()).then(|| {
+                last += 1;
+                let (sender, confirmed) = sync_channel(1);
+                server.send(ServerCommit {
+                    number: last,
+                    rows: encode_commit(last, &batches),
+                    // The apply thread waits for it, unless it panicked.
+                    confirm: Box::new(move |outcome| drop(sender.send(outcome))),
+                });
+                (last, confirmed)
+            });
+            let group = SentGroup {
+                group,
+                batches,
+                sent,
+                commit,
+            };
+            if let Err(unsent) = to_apply.send(group) {
+                // The apply thread panicked.
+                return self.fail(unsent.0.group, closed(self.store.path()));
             }
         }
-        for submission in group {
-            self.complete(submission, Ok(()));
+    }
+
+    /// Writes each confirmed commit to the cache, in order, and completes its submissions.
+    fn apply_all(
+        &self,
+        behind: &BehindServer<T>,
+        sent: &Receiver<SentGroup<T>>,
+        permit: &SyncSender<()>,
+    ) {
+        while let Ok(SentGroup {
+            group,
+            mut batches,
+            sent,
+            commit,
+        }) = sent.recv()
+        {
+            let Some((number, confirmed)) = commit else {
+                let _ = permit.send(());
+                self.complete_all(group, Ok(()));
+                continue;
+            };
+            // A server that drops a commit without an answer has stopped.
+            let answer = confirmed.recv();
+            let answer = answer.unwrap_or_else(|_| Err(closed(self.store.path())));
+            // The commit thread may have ended.
+            let _ = permit.send(());
+            let keys = changed_keys(&batches);
+            batches.push(position_row(behind.position, behind.database, number));
+            let outcome = answer.and_then(|()| self.write(&group, batches, sent));
+            let is_written = outcome.is_ok();
+            self.complete_all(group, outcome);
+            if is_written {
+                behind.server.applied(number, keys);
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        group: &[Submission<T>],
+        batches: Vec<WriteBatch<T>>,
+        started: Instant,
+    ) -> Result<(), StoreFailure> {
+        let rows = batches.iter().map(|batch| batch.writes.len() as u64).sum();
+        let bytes = group.iter().map(|submission| submission.bytes as u64).sum();
+        let times = self.store.write(batches)?;
+        self.stats
+            .commit(group.len() as u64, rows, bytes, started.elapsed(), times);
+        Ok(())
+    }
+
+    fn complete_all(&self, group: Vec<Submission<T>>, outcome: Result<(), StoreFailure>) {
+        match outcome {
+            Ok(()) => {
+                for submission in group {
+                    self.complete(submission, Ok(()));
+                }
+            }
+            Err(failure) => self.fail(group, failure),
         }
     }
 
@@ -314,4 +467,23 @@ impl<T: TableSet> CommitterState<T> {
             tracing::error!(number, "the completion of a commit panicked");
         }
     }
+}
+
+/// Takes the rows out of submissions.
+fn take_batches<T>(group: &mut [Submission<T>]) -> Vec<WriteBatch<T>> {
+    group
+        .iter_mut()
+        .map(|submission| std::mem::take(&mut submission.batch))
+        .filter(|batch| !batch.is_empty())
+        .collect()
+}
+
+fn changed_keys<T: TableSet>(batches: &[WriteBatch<T>]) -> Vec<ChangedKey> {
+    let writes = batches.iter().flat_map(|batch| &batch.writes);
+    writes
+        .map(|write| ChangedKey {
+            table: write.table.number(),
+            key: write.key.clone(),
+        })
+        .collect()
 }

@@ -83,6 +83,11 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
         cause: "The directory could not be created, read or written.",
         action: OPEN_HINT,
     },
+    ErrorInfo {
+        code: "database.damaged",
+        cause: "A row of the node's schema on the database server fails its check, or was written by a newer program.",
+        action: SERVER_DAMAGED_HINT,
+    },
 ];
 
 const FAILED_HINT: &str =
@@ -106,6 +111,7 @@ const INVENTORY_HINT: &str = "Restore the whole node folder from the newest back
 const FOREIGN_HINT: &str = "Put the node's own data folder back. If the folder was put there on purpose, run 'tally node accept-store' ('tally chain accept-store' for a chain), which checks every byte first.";
 const NOT_EMPTY_HINT: &str =
     "Move the store's folder away first, and keep it: it may be the only copy of the ledger.";
+const SERVER_DAMAGED_HINT: &str = "Run the program that wrote the database. If it was no newer one, restore the database from the newest backup.";
 const OPEN_HINT: &str =
     "Check that the path exists, is a directory, is writable and has free space.";
 
@@ -267,6 +273,16 @@ pub(crate) fn bad_row(what: String) -> StoreFailure {
         code: "store.bad_row",
         message: format!("the store cannot hold {what}"),
         hint: BAD_ROW_HINT,
+    }
+}
+
+/// Returns the failure of reading a commit that the database server keeps.
+pub(crate) fn server_damaged(reason: String) -> StoreFailure {
+    StoreFailure {
+        kind: FailureKind::Damage,
+        code: "database.damaged",
+        message: format!("the database holds a commit that cannot be read: {reason}"),
+        hint: SERVER_DAMAGED_HINT,
     }
 }
 

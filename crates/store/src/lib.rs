@@ -6,6 +6,7 @@
 //! - [`Custody`]: a list, kept outside the store's folders, of the files that must exist when a store is opened: a missing file
 //!   is never an empty table.
 //! - [`Committer`]: the one writer; groups the submissions that were queued while the last commit was syncing.
+//! - [`CommitServer`]: the port to a database server. Behind one, the embedded store is a cache.
 //! - [`Files`]: whole files by the hash of their bytes, and partial ones; the bytes of attachments.
 //!
 //! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted
@@ -27,6 +28,7 @@ mod options;
 mod priority;
 mod queue;
 mod rehearsal;
+mod server;
 mod shared;
 mod sorted;
 mod sorted_files;
@@ -37,7 +39,7 @@ mod verify;
 
 pub use checkpoint::CopyFigures;
 pub use codes::ERRORS;
-pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
+pub use committer::{BehindServer, Class, CommitHandle, Committer, CommitterOptions};
 pub use custody::{Custody, CustodyKey, StoreId};
 pub use embedded::{BlockCacheFigures, Embedded};
 pub use failure::OpenError;
@@ -48,6 +50,10 @@ pub use files::{
 pub use options::{LOG_BYTES_MAX, Options};
 pub use priority::run_when_idle;
 pub use rehearsal::{RehearsalFigures, Rehearsed};
+pub use server::{
+    ChangedKey, CommitServer, Confirm, POSITION_KEY, ServerCommit, decode_commit, encode_commit,
+    position_row, read_position,
+};
 pub use shared::WriteTimes;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

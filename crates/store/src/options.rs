@@ -25,6 +25,9 @@ pub struct Options {
     /// The folders of the inventory and the anchor. Without it the inventory is in the store's own directory, and nothing tells a store that is
     /// missing from one that was never made.
     pub custody: Option<Custody>,
+    /// Whether each commit is synced. `false` only for the cache of a database server: if the machine crashes, the cache may lose its newest
+    /// commits, and gets them from the server again.
+    pub sync_commits: bool,
 }
 
 impl Default for Options {
@@ -36,6 +39,7 @@ impl Default for Options {
             commit_bytes_max: PAYLOAD_BYTES_MAX,
             open_files: 128,
             custody: None,
+            sync_commits: true,
         }
     }
 }

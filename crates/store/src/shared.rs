@@ -89,7 +89,11 @@ impl StoreState {
         }
         writer.log.append(&mut writer.record).map_err(describe)?;
         let appended = Instant::now();
-        self.sync(writer)?;
+        if self.options.sync_commits {
+            self.sync(writer)?;
+        } else {
+            self.list_slot(writer)?;
+        }
         let synced = Instant::now();
         self.apply(batches);
         writer.record.shrink(RECORD_KEEP_BYTES);
@@ -103,13 +107,19 @@ impl StoreState {
     /// Makes the last record durable, and updates the mark, by which a log that is shortened later is recognised.
     fn sync(&self, writer: &mut Writer) -> Result<(), String> {
         writer.log.sync().map_err(describe)?;
+        self.list_slot(writer)?;
+        self.keeper.note(writer.log.last_sequence())
+    }
+
+    /// Updates the inventory if the last record made the active slot longer.
+    fn list_slot(&self, writer: &mut Writer) -> Result<(), String> {
         if let Some((name, slot)) = writer.log.unlisted() {
             self.keeper.change(|listing| {
                 listing.slots.insert(name, slot);
             })?;
             writer.log.set_listed();
         }
-        self.keeper.note(writer.log.last_sequence())
+        Ok(())
     }
 
     /// Updates the inventory to the tables' newest lists of files. `slots` are the log slots that are about to be cut, with
@@ -192,6 +202,10 @@ impl StoreState {
                     value: value.as_deref(),
                 });
             }
+        }
+        if !self.options.sync_commits {
+            // A segment that is followed by another one is never cut short.
+            writer.log.sync().map_err(describe)?;
         }
         writer.log.rotate().map_err(describe)?;
         writer.log.append(&mut writer.record).map_err(describe)?;

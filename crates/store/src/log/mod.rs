@@ -21,6 +21,6 @@ mod segment;
 mod slots;
 
 pub(crate) use header::{Header, Sector};
-pub(crate) use record::{KEY_BYTES_MAX, PAYLOAD_BYTES_MAX, ROW_PREFIX_BYTES, Record, Row};
+pub(crate) use record::{KEY_BYTES_MAX, PAYLOAD_BYTES_MAX, ROW_PREFIX_BYTES, Record, Row, rows};
 pub(crate) use segment::{LogError, Segment};
 pub(crate) use slots::{Log, LogRead, first_sector, list_slots, slot_name};

@@ -70,16 +70,21 @@ impl Record {
     /// # Panics
     /// A length does not fit its field: a clipped one would spoil the record.
     pub(crate) fn push(&mut self, row: Row<'_>) {
+        Self::put(&mut self.buffer, row);
+    }
+
+    /// Appends a row to `buffer`. See [`Record::push`].
+    pub(crate) fn put(buffer: &mut Vec<u8>, row: Row<'_>) {
         let deleted = if row.value.is_none() { DELETED } else { 0 };
         // A deletion is stored with an empty value.
         let value = row.value.unwrap_or_default();
         let key_bytes = u16::try_from(row.key.len()).expect("the length of the key was checked");
         let value_bytes = u32::try_from(value.len()).expect("the length of the value was checked");
-        self.buffer.push(row.table | deleted);
-        self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
-        self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
-        self.buffer.extend_from_slice(row.key);
-        self.buffer.extend_from_slice(value);
+        buffer.push(row.table | deleted);
+        buffer.extend_from_slice(&key_bytes.to_le_bytes());
+        buffer.extend_from_slice(&value_bytes.to_le_bytes());
+        buffer.extend_from_slice(row.key);
+        buffer.extend_from_slice(value);
     }
 
     /// Completes the record and returns its bytes, padding included. Fails if a reader would not accept it.
