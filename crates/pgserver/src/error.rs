@@ -1,0 +1,52 @@
+//! Why there is no server.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a private server does not run.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// PostgreSQL is not installed.
+    #[error(
+        "PostgreSQL is not installed: there is no initdb in /usr/lib/postgresql/*/bin or PATH; install Debian's package postgresql"
+    )]
+    NotInstalled,
+    /// Root has no other user to run it.
+    #[error(
+        "PostgreSQL does not run as root, and there is no user postgres; install Debian's package postgresql, or use another user"
+    )]
+    NoUser,
+    /// A program cannot be started.
+    #[error("cannot run {program}: {source}")]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A program ended with an error.
+    #[error("{program} failed: {output}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// Its output.
+        output: String,
+    },
+    /// A file cannot be written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The server accepts no connection in time.
+    #[error("PostgreSQL did not accept connections within {seconds} s; its log ends with: {log}")]
+    Late {
+        /// The time.
+        seconds: u64,
+        /// The end of its log.
+        log: String,
+    },
+}
