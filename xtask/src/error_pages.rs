@@ -60,6 +60,7 @@ const AREAS: &[Area] = &[
         domains: &[
             "bootstrap",
             "config",
+            "database",
             "file",
             "files",
             "http",

@@ -30,6 +30,8 @@ const EDGES: &[(&str, &[&str])] = &[
         &["primitives", "ledger", "vault", "notary", "flow"],
     ),
     ("store", &["primitives"]),
+    ("pgstore", &["primitives", "store"]),
+    ("pgserver", &[]),
     ("vaultview", &["primitives"]),
     ("runtime", &["primitives", "store"]),
     ("net", &["primitives", "ledger"]),
@@ -48,6 +50,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "finance",
             "kernel",
             "store",
+            "pgstore",
             "vaultview",
             "runtime",
             "net",
@@ -56,7 +59,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("client", &["api"]),
     // The load on a chain makes and signs its own transactions, like every client of a chain.
-    ("perf", &["primitives", "chain", "api", "client"]),
+    (
+        "perf",
+        &["primitives", "chain", "api", "client", "pgserver"],
+    ),
     ("diskimage", &[]),
     ("properties", &[]),
     (
@@ -115,11 +121,20 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("perf", &["properties"]),
     ("node", &["client"]),
     ("store", &["kernel", "chain", "properties", "diskimage"]),
+    ("pgstore", &["pgserver"]),
     ("vaultview", &["properties"]),
     // The guide to a first application runs the program of its example.
     (
         "tally",
-        &["store", "finance", "net", "kernel", "diskimage", "iou"],
+        &[
+            "store",
+            "finance",
+            "net",
+            "kernel",
+            "diskimage",
+            "iou",
+            "pgserver",
+        ],
     ),
     (APPLICATIONS, &["client"]),
 ];

@@ -1,0 +1,242 @@
+//! Bringing the cache up to date when a node starts: the missing commits, or all rows.
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+
+use futures_util::StreamExt;
+use primitives::storage::{Reads, TableSet, WriteBatch};
+use store::{
+    ChangedKey, Embedded, OpenError, Options, POSITION_KEY, decode_commit, position_row,
+    read_position,
+};
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::error::DatabaseError;
+use crate::lease::{Lease, signed, unsigned};
+use crate::state::DatabaseState;
+
+/// Bytes of rows that are copied to the cache in one commit.
+const COPY_BYTES: usize = 1 << 20;
+/// Rows between two messages about the progress of a copy.
+const TELL_ROWS: u64 = 1_000_000;
+
+/// A cache on this machine's disk.
+pub(crate) struct Cache<T: TableSet> {
+    path: PathBuf,
+    options: Options,
+    table: T,
+    pub(crate) store: Embedded<T>,
+    /// The database and the last commit, unless the cache is new.
+    pub(crate) position: Option<([u8; 16], u64)>,
+}
+
+impl<T: TableSet> Cache<T> {
+    /// Opens the cache, or makes a new one if its files cannot be used.
+    pub(crate) fn open(path: &Path, options: &Options, table: T) -> Result<Self, DatabaseError> {
+        let store = match Embedded::open(path, options) {
+            Ok(store) => store,
+            Err(error) if is_damage(&error) => {
+                tracing::warn!("{error}: the cache is made anew");
+                remove(path)?;
+                Embedded::open(path, options)?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let row = store.get(table, POSITION_KEY);
+        let row = row.map_err(DatabaseError::Store)?;
+        let position = row.and_then(|row| read_position(&row));
+        Ok(Self {
+            path: path.to_path_buf(),
+            options: options.clone(),
+            table,
+            store,
+            position,
+        })
+    }
+
+    /// Applies all commits up to the head of the lease. Copies the present rows first if the cache is new, or if commits are gone that it lacks.
+    /// Returns the keys of the commits that the server has not folded.
+    pub(crate) async fn catch_up(
+        mut self,
+        client: &Client,
+        shared: &DatabaseState,
+        database: [u8; 16],
+        lease: Lease,
+    ) -> Result<(Embedded<T>, Vec<(u64, Vec<ChangedKey>)>), DatabaseError> {
+        let folded = client.query_one(&shared.statements.folded, &[]).await;
+        let folded = folded.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+        let folded = unsigned(folded.get(0))?;
+        shared
+            .stats
+            .folded
+            .store(folded, std::sync::atomic::Ordering::Relaxed);
+        let oldest = client.query_one(&shared.statements.oldest, &[]).await;
+        let oldest = oldest.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+        let oldest = unsigned(oldest.get(0))?;
+        let known = match self.position {
+            Some((found, _)) if found != database => {
+                return Err(DatabaseError::ForeignCache(self.path));
+            }
+            Some((_, known)) if known > lease.head => {
+                return Err(DatabaseError::Restored {
+                    schema: shared.target.schema.clone(),
+                    server: lease.head,
+                    known,
+                });
+            }
+            // The next commit is there, or was not made yet.
+            Some((_, known)) if known >= folded || (1..=known + 1).contains(&oldest) => known,
+            Some(_) | None => {
+                self = self.cleared()?;
+                self.copy_rows(client, shared, database).await?;
+                folded
+            }
+        };
+        let unfolded = self
+            .apply_commits(client, shared, database, folded, known, lease.head)
+            .await?;
+        Ok((self.store, unfolded))
+    }
+
+    /// Replaces the cache by the server's present rows.
+    async fn copy_rows(
+        &self,
+        client: &Client,
+        shared: &DatabaseState,
+        database: [u8; 16],
+    ) -> Result<(), DatabaseError> {
+        let sort = |error| DatabaseError::of(&error, &shared.target.shown);
+        let none: [&(dyn ToSql + Sync); 0] = [];
+        let rows = client.query_raw(&shared.statements.rows, none);
+        let mut rows = pin!(rows.await.map_err(sort)?);
+        let (mut batch, mut bytes, mut copied) = (WriteBatch::default(), 0, 0_u64);
+        while let Some(row) = rows.next().await {
+            let row = row.map_err(sort)?;
+            let (number, key, value): (i16, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
+            let table = usize::try_from(number).ok().and_then(|at| T::ALL.get(at));
+            let table = table.ok_or_else(|| {
+                DatabaseError::Server(format!("a row of table {number}, which is unknown"))
+            })?;
+            batch.put(*table, key, value);
+            bytes += key.len() + value.len();
+            copied += 1;
+            if copied.is_multiple_of(TELL_ROWS) {
+                tracing::info!(rows = copied, "copies rows of the database server");
+            }
+            if bytes >= COPY_BYTES {
+                self.write(std::mem::take(&mut batch))?;
+                bytes = 0;
+            }
+        }
+        self.write(batch)?;
+        tracing::info!(
+            rows = copied,
+            database = primitives::hex::encode(&database),
+            "copied the rows of the database server"
+        );
+        Ok(())
+    }
+
+    /// Applies the commits after `known`. Returns the keys of those after `folded`.
+    async fn apply_commits(
+        &self,
+        client: &Client,
+        shared: &DatabaseState,
+        database: [u8; 16],
+        folded: u64,
+        known: u64,
+        head: u64,
+    ) -> Result<Vec<(u64, Vec<ChangedKey>)>, DatabaseError> {
+        let sort = |error| DatabaseError::of(&error, &shared.target.shown);
+        let after = signed(folded.min(known));
+        let commits = client.query_raw(&shared.statements.commits, [after]);
+        let mut commits = pin!(commits.await.map_err(sort)?);
+        let (mut next, mut unfolded) = (known + 1, Vec::new());
+        while let Some(row) = commits.next().await {
+            let row = row.map_err(sort)?;
+            let number = unsigned(row.get(0))?;
+            let mut batch = decode_commit::<T>(number, row.get(1)).map_err(DatabaseError::Store)?;
+            if number > folded {
+                let keys = batch.writes.iter().map(|write| ChangedKey {
+                    table: write.table.number(),
+                    key: write.key.clone(),
+                });
+                unfolded.push((number, keys.collect()));
+            }
+            if number > known {
+                if number != next {
+                    break;
+                }
+                let position = position_row(self.table, database, number);
+                batch.writes.extend(position.writes);
+                self.write(batch)?;
+                next += 1;
+            }
+        }
+        if next != head + 1 {
+            return Err(DatabaseError::Server(format!(
+                "the schema {} lacks commit {next}, its head is {head}",
+                shared.target.schema
+            )));
+        }
+        if next == known + 1 {
+            self.write(position_row(self.table, database, head))?;
+        }
+        Ok(unfolded)
+    }
+
+    fn write(&self, batch: WriteBatch<T>) -> Result<(), DatabaseError> {
+        let written = self.store.write(vec![batch]);
+        written.map(drop).map_err(DatabaseError::Store)
+    }
+
+    /// Returns an empty cache in the place of this one.
+    fn cleared(self) -> Result<Self, DatabaseError> {
+        let is_empty = T::ALL.iter().try_fold(true, |empty, table| {
+            self.store.last(*table).map(|row| empty && row.is_none())
+        });
+        if is_empty.map_err(DatabaseError::Store)? {
+            return Ok(self);
+        }
+        let Self {
+            path,
+            options,
+            table,
+            store,
+            position: _,
+        } = self;
+        // The folder is locked while a handle is left. This one is the last.
+        drop(store);
+        remove(&path)?;
+        Self::open(&path, &options, table)
+    }
+}
+
+/// Returns whether the files are of no use, so that a cache is better made anew.
+fn is_damage(error: &OpenError) -> bool {
+    match error {
+        OpenError::Corrupt { .. }
+        | OpenError::Incomplete { .. }
+        | OpenError::Unlisted { .. }
+        | OpenError::Missing { .. }
+        | OpenError::UnknownFormat { .. } => true,
+        OpenError::Locked { .. }
+        | OpenError::NewerVersion { .. }
+        | OpenError::Foreign { .. }
+        | OpenError::NotEmpty { .. }
+        | OpenError::Io { .. } => false,
+    }
+}
+
+fn remove(path: &Path) -> Result<(), DatabaseError> {
+    match std::fs::remove_dir_all(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(DatabaseError::Cache(OpenError::Io {
+                path: path.to_path_buf(),
+                source,
+            }))
+        }
+        _ => Ok(()),
+    }
+}

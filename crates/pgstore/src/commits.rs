@@ -1,0 +1,348 @@
+//! The pipeline of commits: one statement for each, several in flight, confirmed in order, and read back if their outcome is unknown.
+//!
+//! ```text
+//!            send              answer 1 row            confirm
+//! queue ───────────► waiting ───────────────► front ───────────► committer
+//!                       ▲                       │ error, or no row
+//!                       │ the others again      ▼
+//!                       └────────── reopen, read the head, confirm what it includes
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{Either, Fuse, FusedFuture, FutureExt};
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use primitives::storage::StoreFailure;
+use store::{Confirm, ServerCommit};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Statement};
+
+use crate::error::DatabaseError;
+use crate::lease::{Lease, look, millis, signed};
+use crate::session;
+use crate::state::DatabaseState;
+
+/// Time after which an unanswered statement counts as one of a lost connection.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Pauses between attempts to reach the server, at least and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Time for which the commits in flight are tried while the node stops.
+const STOP: Duration = Duration::from_secs(3);
+
+/// A commit that is not confirmed yet.
+struct Waiting {
+    number: u64,
+    rows: Arc<Vec<u8>>,
+    confirm: Confirm,
+}
+
+/// The answer to a statement of the pipeline.
+enum Answer {
+    /// Rows that a commit added: 1, or 0 if the fence or the head differs.
+    Commit(Result<u64, DatabaseError>),
+    /// Rows that a renewal of the lease changed: 1, or 0 if the fence differs.
+    Renewal(Result<u64, DatabaseError>),
+}
+
+/// Why the pipeline stops sending on a connection.
+enum Halt {
+    /// Every commit is confirmed, and there will be no more.
+    Finished,
+    /// The head must be read, on this connection.
+    ReadBack,
+    /// The connection is of no use.
+    Lost(DatabaseError),
+}
+
+pub(crate) struct Pipeline {
+    shared: Arc<DatabaseState>,
+    lease: Lease,
+    queue: UnboundedReceiver<ServerCommit>,
+    /// Completes when no more commits are to be taken.
+    close: Fuse<oneshot::Receiver<()>>,
+    waiting: VecDeque<Waiting>,
+    /// The moment of the first failure since the last confirmation.
+    failing_since: Option<Instant>,
+    /// The pause before the next connection. There is none before the first one after a confirmation.
+    pause: Option<Duration>,
+}
+
+impl Pipeline {
+    pub(crate) fn new(
+        shared: Arc<DatabaseState>,
+        lease: Lease,
+        queue: UnboundedReceiver<ServerCommit>,
+        close: oneshot::Receiver<()>,
+    ) -> Self {
+        shared.stats.confirmed.store(lease.head, Relaxed);
+        Self {
+            shared,
+            lease,
+            queue,
+            close: close.fuse(),
+            waiting: VecDeque::new(),
+            failing_since: None,
+            pause: None,
+        }
+    }
+
+    /// Runs until the queue is closed and every commit is confirmed, or until one fails for good. Then every later one fails.
+    pub(crate) async fn run(mut self, client: Client) {
+        if let Err(error) = self.commit_all(client).await {
+            let failure = error.to_failure();
+            tracing::error!(
+                code = failure.code,
+                hint = failure.hint,
+                "{}",
+                failure.message
+            );
+            self.refuse_all(&failure);
+        }
+    }
+
+    async fn commit_all(&mut self, mut client: Client) -> Result<(), DatabaseError> {
+        loop {
+            let halt = match self.prepare(&client).await {
+                Ok(statements) => self.send(&client, &statements).await,
+                Err(error) => Halt::Lost(error),
+            };
+            match halt {
+                Halt::Finished => return self.release(&client).await,
+                Halt::ReadBack => {}
+                Halt::Lost(error) => {
+                    self.note_failure(error)?;
+                    client = self.reconnect().await?;
+                    continue;
+                }
+            }
+            if let Err(error) = self.read_back(&client).await {
+                self.note_failure(error)?;
+                client = self.reconnect().await?;
+            }
+        }
+    }
+
+    async fn prepare(&self, client: &Client) -> Result<[Statement; 2], DatabaseError> {
+        let DatabaseState {
+            target, statements, ..
+        } = &*self.shared;
+        let sort = |error| DatabaseError::of(&error, &target.shown);
+        Ok([
+            client.prepare(&statements.commit).await.map_err(sort)?,
+            client.prepare(&statements.renew).await.map_err(sort)?,
+        ])
+    }
+
+    /// Sends what waits and what comes, until the connection fails or an answer shows that the head differs.
+    async fn send(&mut self, client: &Client, [commit, renew]: &[Statement; 2]) -> Halt {
+        let shared = Arc::clone(&self.shared);
+        let (fence, lease_ms) = (self.lease.fence, millis(shared.target.lease));
+        let database = shared.target.shown.as_str();
+        let execute = |waiting: &Waiting| {
+            let (number, rows) = (signed(waiting.number), Arc::clone(&waiting.rows));
+            async move {
+                let rows = rows.as_slice();
+                let values: [&(dyn ToSql + Sync); 3] = [&number, &fence, &rows];
+                Answer::Commit(within(client.execute(commit, &values), database).await)
+            }
+        };
+        let renewal = || async move {
+            let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
+            Answer::Renewal(within(client.execute(renew, &values), database).await)
+        };
+        let mut answers = FuturesOrdered::new();
+        for waiting in &self.waiting {
+            answers.push_back(Either::Left(execute(waiting)));
+        }
+        let mut renewals = tokio::time::interval(shared.target.lease / 3);
+        renewals.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut is_open = true;
+        loop {
+            tokio::select! {
+                biased;
+                Some(answer) = answers.next(), if !answers.is_empty() => match answer {
+                    Answer::Commit(Ok(1)) => self.confirm_front(),
+                    Answer::Renewal(Ok(1)) => {}
+                    Answer::Commit(Ok(_)) | Answer::Renewal(Ok(_)) => {
+                        // The later commits have found a wrong head too, or are confirmed by the head that is read next.
+                        while answers.next().await.is_some() {}
+                        return Halt::ReadBack;
+                    }
+                    Answer::Commit(Err(error)) | Answer::Renewal(Err(error)) => {
+                        return Halt::Lost(error);
+                    }
+                },
+                commit = self.queue.recv(), if is_open => match commit {
+                    Some(ServerCommit { number, rows, confirm }) => {
+                        let waiting = Waiting { number, rows: Arc::new(rows), confirm };
+                        answers.push_back(Either::Left(execute(&waiting)));
+                        self.waiting.push_back(waiting);
+                    }
+                    None => is_open = false,
+                },
+                _ = &mut self.close, if !self.close.is_terminated() => self.queue.close(),
+                _ = renewals.tick(), if is_open => {
+                    answers.push_back(Either::Right(renewal()));
+                }
+                else => return Halt::Finished,
+            }
+        }
+    }
+
+    /// Reads the head and the fence. Confirms the commits that the head includes.
+    async fn read_back(&mut self, client: &Client) -> Result<(), DatabaseError> {
+        let DatabaseState {
+            target, statements, ..
+        } = &*self.shared;
+        self.shared.stats.read_back.fetch_add(1, Relaxed);
+        let row = within(
+            async { Ok(look(client, target, statements).await) },
+            &target.shown,
+        )
+        .await??;
+        if row.fence != self.lease.fence {
+            return Err(DatabaseError::Deposed {
+                schema: target.schema.clone(),
+                holder: row.holder,
+            });
+        }
+        let known = self.shared.stats.confirmed.load(Relaxed);
+        if row.head < known {
+            return Err(DatabaseError::Restored {
+                schema: target.schema.clone(),
+                server: row.head,
+                known,
+            });
+        }
+        let last = self.waiting.back().map_or(known, |last| last.number);
+        if row.head > last {
+            return Err(DatabaseError::Server(format!(
+                "the schema {} has commit {}, expected at most {last}",
+                target.schema, row.head
+            )));
+        }
+        while self
+            .waiting
+            .front()
+            .is_some_and(|first| first.number <= row.head)
+        {
+            self.confirm_front();
+        }
+        Ok(())
+    }
+
+    /// Connects again, with growing pauses, and reads the head.
+    async fn reconnect(&mut self) -> Result<Client, DatabaseError> {
+        loop {
+            if let Some(pause) = self.pause {
+                // Half of the pause is random, so that many nodes do not return together.
+                tokio::time::sleep(pause / 2 + random_share(pause / 2)).await;
+            }
+            self.pause = Some(
+                self.pause
+                    .map_or(PAUSE_MIN, |pause| (pause * 2).min(PAUSE_MAX)),
+            );
+            let connected = within(
+                async { Ok(session::connect(&self.shared.target).await) },
+                &self.shared.target.shown,
+            );
+            let connected = match connected.await.and_then(|connected| connected) {
+                Ok(client) => self.read_back(&client).await.map(|()| client),
+                Err(error) => Err(error),
+            };
+            match connected {
+                Ok(client) => {
+                    self.shared.stats.reconnections.fetch_add(1, Relaxed);
+                    tracing::info!(database = self.shared.target.shown, "connected again");
+                    return Ok(client);
+                }
+                Err(error) => self.note_failure(error)?,
+            }
+        }
+    }
+
+    /// Returns the error if it is final, or has lasted too long.
+    fn note_failure(&mut self, error: DatabaseError) -> Result<(), DatabaseError> {
+        let since = *self.failing_since.get_or_insert_with(|| {
+            tracing::warn!(
+                code = primitives::Coded::code(&error),
+                "{error}; trying again"
+            );
+            Instant::now()
+        });
+        let patience = match self.shared.is_stopping() {
+            true => STOP,
+            false => self.shared.target.give_up,
+        };
+        if !error.may_pass() || since.elapsed() >= patience {
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    fn confirm_front(&mut self) {
+        let Some(Waiting {
+            number, confirm, ..
+        }) = self.waiting.pop_front()
+        else {
+            return;
+        };
+        (self.failing_since, self.pause) = (None, None);
+        let before = self.shared.stats.confirmed.swap(number, Relaxed);
+        assert!(number == before + 1, "commits are confirmed in order");
+        confirm(Ok(()));
+    }
+
+    async fn release(&self, client: &Client) -> Result<(), DatabaseError> {
+        // If it fails, the lease ends by itself.
+        let values: [&(dyn ToSql + Sync); 1] = [&self.lease.fence];
+        let released = client.execute(&self.shared.statements.release, &values);
+        if let Err(error) = within(released, &self.shared.target.shown).await {
+            tracing::warn!(
+                code = primitives::Coded::code(&error),
+                "the lease was not released: {error}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Fails every commit that waits. Later ones find the queue closed.
+    fn refuse_all(&mut self, failure: &StoreFailure) {
+        self.shared.lose(failure);
+        for waiting in self.waiting.drain(..) {
+            (waiting.confirm)(Err(failure.clone()));
+        }
+        self.queue.close();
+        while let Ok(commit) = self.queue.try_recv() {
+            (commit.confirm)(Err(failure.clone()));
+        }
+    }
+}
+
+/// Waits for an answer of the server. A late one counts as lost.
+async fn within<T>(
+    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    database: &str,
+) -> Result<T, DatabaseError> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(DatabaseError::of(&error, database)),
+        Err(_) => Err(DatabaseError::Unreachable {
+            database: database.to_owned(),
+            reason: format!("no answer within {} s", ANSWER.as_secs()),
+        }),
+    }
+}
+
+fn random_share(of: Duration) -> Duration {
+    let mut byte = [0];
+    // Without random bytes the pause has no random part.
+    let _ = getrandom::fill(&mut byte);
+    of * u32::from(byte[0]) / 255
+}

@@ -1,0 +1,255 @@
+//! The running connection to the database: its threads, and the port to the committer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use primitives::storage::{Reads, StoreFailure, TableSet};
+use store::{BehindServer, ChangedKey, CommitServer, Embedded, Options, ServerCommit};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio_postgres::Client;
+
+use crate::cache::Cache;
+use crate::commits::Pipeline;
+use crate::error::DatabaseError;
+use crate::fold::Folder;
+use crate::lease::{self, Lease};
+use crate::session;
+use crate::settings::{Settings, Target};
+use crate::state::DatabaseState;
+use crate::stats::DatabaseFigures;
+
+/// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
+const IN_FLIGHT_MAX: usize = 8;
+
+/// The running connection to a database. Dropping it completes the commits in flight, releases the lease and ends the connection. A committer
+/// that is dropped later finds its commits refused.
+pub struct Database {
+    shared: Arc<DatabaseState>,
+    /// Ends the taking of commits.
+    close: Option<oneshot::Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A node's store behind a database.
+pub struct Opened<T: TableSet> {
+    /// The cache, which has every commit of the server.
+    pub cache: Embedded<T>,
+    /// The server, for the committer.
+    pub behind: BehindServer<T>,
+    /// The running connection.
+    pub database: Database,
+}
+
+/// Connects to a database, makes the tables if they are missing, takes the lease, and brings the cache in the folder `path` up to date. Waits for
+/// a lease of another process for a little longer than it lasts.
+///
+/// `position` is the table in which the cache keeps the number of its last commit. The call blocks.
+///
+/// # Errors
+/// See [`DatabaseError`]. No thread keeps running.
+pub fn open<T: TableSet>(
+    settings: &Settings,
+    path: &Path,
+    options: &Options,
+    position: T,
+) -> Result<Opened<T>, DatabaseError> {
+    let target = Target::of(settings)?;
+    let shared = Arc::new(DatabaseState::new(target));
+    let options = Options {
+        custody: None,
+        sync_commits: false,
+        ..options.clone()
+    };
+    let cache = Cache::open(path, &options, position)?;
+    // The caller may run on a thread of a runtime, which must not drive another one.
+    let start = std::thread::Builder::new()
+        .name("database".into())
+        .spawn({
+            let shared = Arc::clone(&shared);
+            move || -> Result<_, DatabaseError> {
+                let runtime = runtime()?;
+                let ready = runtime.block_on(start(&shared, cache))?;
+                Ok((runtime, ready))
+            }
+        })
+        .map_err(|error| DatabaseError::System(format!("cannot start a thread: {error}")))?;
+    let joined = start.join();
+    let (runtime, ready) = joined
+        .map_err(|_| DatabaseError::System("the start of the database panicked".into()))??;
+    let Ready {
+        client,
+        cache,
+        database,
+        lease,
+    } = ready;
+    let (queue, commits) = unbounded_channel();
+    let (close, closed) = oneshot::channel();
+    let server = Arc::new(Server {
+        shared: Arc::clone(&shared),
+        queue,
+    });
+    let pipeline = Pipeline::new(Arc::clone(&shared), lease, commits, closed);
+    let threads = start_threads(&shared, runtime, client, lease, pipeline, &cache)?;
+    Ok(Opened {
+        behind: BehindServer {
+            server,
+            database,
+            last: lease.head,
+            position,
+            in_flight_max: IN_FLIGHT_MAX,
+        },
+        cache,
+        database: Database {
+            shared,
+            close: Some(close),
+            threads,
+        },
+    })
+}
+
+struct Ready<T: TableSet> {
+    client: Client,
+    cache: Embedded<T>,
+    database: [u8; 16],
+    lease: Lease,
+}
+
+async fn start<T: TableSet>(
+    shared: &DatabaseState,
+    cache: Cache<T>,
+) -> Result<Ready<T>, DatabaseError> {
+    let DatabaseState {
+        target, statements, ..
+    } = shared;
+    let client = session::connect(target).await?;
+    lease::prepare(&client, target, statements).await?;
+    let found = lease::look(&client, target, statements).await?;
+    if found.node != target.node {
+        return Err(DatabaseError::ForeignSchema {
+            schema: target.schema.clone(),
+        });
+    }
+    let database = found.database;
+    // A process with the same cache folder is dead, because the folder is locked. So its lease may be taken at once.
+    let id = cache.store.store_id().to_string();
+    let wait = target.lease + Duration::from_secs(1);
+    let lease = lease::take(&client, target, statements, id.as_bytes(), wait).await?;
+    let (cache, unfolded) = cache.catch_up(&client, shared, database, lease).await?;
+    let folded = shared.stats.figures().folded;
+    shared.changes.begin(folded);
+    for (number, keys) in unfolded {
+        shared.changes.add(number, keys);
+    }
+    Ok(Ready {
+        client,
+        cache,
+        database,
+        lease,
+    })
+}
+
+fn start_threads<T: TableSet>(
+    shared: &Arc<DatabaseState>,
+    runtime: Runtime,
+    client: Client,
+    lease: Lease,
+    pipeline: Pipeline,
+    cache: &Embedded<T>,
+) -> Result<Vec<JoinHandle<()>>, DatabaseError> {
+    let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+        thread.map_err(|error| DatabaseError::System(format!("cannot start a thread: {error}")))
+    };
+    let reads = cache.clone();
+    let folder = Folder {
+        shared: Arc::clone(shared),
+        fence: lease.fence,
+        read: Box::new(
+            move |key: &ChangedKey| match T::ALL.get(usize::from(key.table)) {
+                Some(table) => reads.get(*table, &key.key),
+                None => Ok(None),
+            },
+        ),
+    };
+    let fold_runtime = self::runtime()?;
+    let fold = spawn(
+        "fold",
+        Box::new(move || fold_runtime.block_on(folder.run())),
+    )?;
+    let commits = spawn(
+        "database",
+        Box::new(move || runtime.block_on(pipeline.run(client))),
+    );
+    match commits {
+        Ok(commits) => Ok(vec![commits, fold]),
+        Err(error) => {
+            shared.changes.stop();
+            Err(error)
+        }
+    }
+}
+
+fn runtime() -> Result<Runtime, DatabaseError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| DatabaseError::System(format!("cannot start a runtime: {error}")))
+}
+
+impl Database {
+    /// Calls `told` once, when no commit will be done any more: because another process has the lease, or because the server was away for too
+    /// long.
+    pub fn on_loss(&self, told: impl Fn(&StoreFailure) + Send + 'static) {
+        self.shared.on_loss(Box::new(told));
+    }
+
+    /// Returns the counters for metrics.
+    #[must_use]
+    pub fn figures(&self) -> DatabaseFigures {
+        self.shared.stats.figures()
+    }
+
+    /// Returns a function that reads the counters, for metrics.
+    pub fn meter(&self) -> impl Fn() -> DatabaseFigures + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.stats.figures()
+    }
+
+    /// Begins the end: commits in flight are tried for a few seconds only. Call it before the committer is dropped, which waits for them.
+    pub fn stop(&self) {
+        self.shared.stop();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.stop();
+        drop(self.close.take());
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the database panicked");
+            }
+        }
+    }
+}
+
+/// The port to the committer.
+struct Server {
+    shared: Arc<DatabaseState>,
+    queue: UnboundedSender<ServerCommit>,
+}
+
+impl CommitServer for Server {
+    fn send(&self, commit: ServerCommit) {
+        // The committer bounds the number of commits in flight.
+        if let Err(unsent) = self.queue.send(commit) {
+            (unsent.0.confirm)(Err(self.shared.refusal()));
+        }
+    }
+
+    fn applied(&self, number: u64, keys: Vec<ChangedKey>) {
+        self.shared.changes.add(number, keys);
+    }
+}

@@ -1,0 +1,187 @@
+//! The present rows on the server: once a second, the rows that the commits have left behind are written there, so that older commits can be
+//! deleted and a node without its cache can start.
+//!
+//! A row's value is read from the cache when it is folded, so the table may hold rows that are newer than the number of its last commit. That
+//! does no harm: whoever reads the table then applies all later commits in order, and these write the same rows again. Rows that were written
+//! and deleted within a second or two, such as journals, never come to the server one by one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use primitives::storage::StoreFailure;
+use store::ChangedKey;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::error::DatabaseError;
+use crate::lease::{millis, signed};
+use crate::session;
+use crate::state::DatabaseState;
+
+/// Time between two folds.
+const EVERY: Duration = Duration::from_secs(1);
+/// Pause after a failed fold.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Bytes of keys and values in one statement.
+const STATEMENT_BYTES: usize = 4 << 20;
+/// Time for which a commit is kept at least. A process that was stopped for less needs no copy of all rows.
+const COMMITS_KEPT: Duration = Duration::from_secs(30);
+/// Time for one statement. A fold moves a few megabytes.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Reads a row of the cache.
+pub(crate) type ReadRow = Box<dyn Fn(&ChangedKey) -> Result<Option<Vec<u8>>, StoreFailure> + Send>;
+
+/// Folds until the node stops or the lease is lost.
+pub(crate) struct Folder {
+    pub(crate) shared: Arc<DatabaseState>,
+    pub(crate) fence: i64,
+    pub(crate) read: ReadRow,
+}
+
+impl Folder {
+    pub(crate) async fn run(self) {
+        let changes = &self.shared.changes;
+        let mut client = None;
+        // Keys that wait for the next fold, so that most short-lived rows are gone by then.
+        let (mut due, mut number) = changes.take();
+        let mut pause = EVERY;
+        while changes.wait(pause) {
+            pause = EVERY;
+            let connected = match client.take() {
+                Some(client) => Ok(client),
+                None => session::connect(&self.shared.target).await,
+            };
+            let folded = match connected {
+                Ok(connected) => {
+                    let folded = self.fold(&connected, &due, number).await;
+                    client = Some(connected);
+                    folded
+                }
+                Err(error) => Err(error),
+            };
+            match folded {
+                Ok(()) => {
+                    let before = number;
+                    (due, number) = changes.take();
+                    assert!(number >= before, "folds go forward");
+                }
+                Err(error) if error.may_pass() => {
+                    tracing::warn!(
+                        code = primitives::Coded::code(&error),
+                        "the present rows on the database server wait: {error}"
+                    );
+                    (client, pause) = (None, PAUSE);
+                }
+                Err(error) => {
+                    let failure = error.to_failure();
+                    self.shared.lose(&failure);
+                    changes.stop();
+                }
+            }
+        }
+    }
+
+    async fn fold(
+        &self,
+        client: &Client,
+        keys: &HashSet<ChangedKey>,
+        number: u64,
+    ) -> Result<(), DatabaseError> {
+        let stats = &self.shared.stats;
+        let before = stats.folded.load(Relaxed);
+        if number == before {
+            return Ok(());
+        }
+        // Sorted, so that the server touches neighbouring pages together.
+        let mut sorted: Vec<&ChangedKey> = keys.iter().collect();
+        sorted.sort();
+        let mut part = Part::default();
+        for key in sorted {
+            let value = (self.read)(key).map_err(DatabaseError::Store)?;
+            part.add(key, value);
+            if part.bytes >= STATEMENT_BYTES {
+                // The number moves with the last part only.
+                self.send(client, before, &std::mem::take(&mut part))
+                    .await?;
+            }
+        }
+        self.send(client, number, &part).await?;
+        stats.folded.store(number, Relaxed);
+        let kept = millis(COMMITS_KEPT);
+        let values: [&(dyn ToSql + Sync); 1] = [&kept];
+        let pruned = client.execute(&self.shared.statements.prune, &values);
+        self.answer(pruned).await?;
+        Ok(())
+    }
+
+    async fn send(&self, client: &Client, number: u64, part: &Part) -> Result<(), DatabaseError> {
+        let number = signed(number);
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &number,
+            &self.fence,
+            &part.gone_tables,
+            &part.gone_keys,
+            &part.tables,
+            &part.keys,
+            &part.values,
+        ];
+        let sent = client.query_opt(&self.shared.statements.fold, &values);
+        if self.answer(sent).await?.is_none() {
+            return Err(DatabaseError::Deposed {
+                schema: self.shared.target.schema.clone(),
+                holder: "a process that has a newer lease".into(),
+            });
+        }
+        let rows = part.gone_keys.len() + part.keys.len();
+        self.shared
+            .stats
+            .rows_folded
+            .fetch_add(rows as u64, Relaxed);
+        Ok(())
+    }
+
+    async fn answer<T>(
+        &self,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, DatabaseError> {
+        let shown = &self.shared.target.shown;
+        match tokio::time::timeout(ANSWER, answer).await {
+            Ok(answer) => answer.map_err(|error| DatabaseError::of(&error, shown)),
+            Err(_) => Err(DatabaseError::Unreachable {
+                database: shown.clone(),
+                reason: format!("no answer within {} s", ANSWER.as_secs()),
+            }),
+        }
+    }
+}
+
+/// The rows of one statement.
+#[derive(Default)]
+struct Part {
+    gone_tables: Vec<i16>,
+    gone_keys: Vec<Vec<u8>>,
+    tables: Vec<i16>,
+    keys: Vec<Vec<u8>>,
+    values: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Part {
+    fn add(&mut self, key: &ChangedKey, value: Option<Vec<u8>>) {
+        self.bytes += key.key.len() + value.as_ref().map_or(0, Vec::len);
+        match value {
+            Some(value) => {
+                self.tables.push(key.table.into());
+                self.keys.push(key.key.clone());
+                self.values.push(value);
+            }
+            None => {
+                self.gone_tables.push(key.table.into());
+                self.gone_keys.push(key.key.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The lease of a schema: which process may write, and up to which commit the schema goes.
+
+use std::time::Duration;
+
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::error::DatabaseError;
+use crate::schema::{Statements, VERSION};
+use crate::settings::Target;
+
+/// Pause between two attempts to take a lease that another process holds.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Times to try again if another process makes the schema at the same moment.
+const CREATE_TRIES: u32 = 3;
+
+/// The state of the row `lease`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeaseRow {
+    pub(crate) database: [u8; 16],
+    pub(crate) node: String,
+    pub(crate) head: u64,
+    pub(crate) fence: i64,
+    pub(crate) holder: String,
+    /// Time until the lease ends; zero if it has ended.
+    pub(crate) left: Duration,
+}
+
+/// A lease that this process holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) fence: i64,
+    pub(crate) head: u64,
+}
+
+/// Makes the tables if they are missing.
+pub(crate) async fn prepare(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+) -> Result<(), DatabaseError> {
+    let sort = |error| DatabaseError::of(&error, &target.shown);
+    for attempt in 1.. {
+        let exists = client.query_one(&statements.exists, &[]);
+        if exists.await.map_err(sort)?.get(0) {
+            break;
+        }
+        let mut database = [0; 16];
+        getrandom::fill(&mut database)
+            .map_err(|error| DatabaseError::System(format!("no random bytes: {error}")))?;
+        let create = statements
+            .create
+            .replace("{DATABASE}", &primitives::hex::encode(&database))
+            .replace("{NODE}", &target.node);
+        // The statements of one simple query are one transaction.
+        match client.batch_execute(&create).await {
+            Ok(()) => tracing::info!(schema = target.schema, "made the schema"),
+            // Another process may have made it in the meantime.
+            Err(error) if attempt < CREATE_TRIES && is_there(&error) => {}
+            Err(error) => return Err(sort(error)),
+        }
+    }
+    Ok(())
+}
+
+fn is_there(error: &tokio_postgres::Error) -> bool {
+    // Unique violation, duplicate schema, duplicate table.
+    let codes = ["23505", "42P06", "42P07"];
+    error
+        .code()
+        .is_some_and(|state| codes.contains(&state.code()))
+}
+
+/// Reads the row, and refuses a schema of a newer program.
+pub(crate) async fn look(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+) -> Result<LeaseRow, DatabaseError> {
+    let row = client.query_one(&statements.look, &[]);
+    let row = row
+        .await
+        .map_err(|error| DatabaseError::of(&error, &target.shown))?;
+    let found: i32 = row.get(0);
+    if found > VERSION {
+        return Err(DatabaseError::NewerSchema {
+            schema: target.schema.clone(),
+            found,
+            known: VERSION,
+        });
+    }
+    let database: &[u8] = row.get(1);
+    let database = database
+        .try_into()
+        .map_err(|_| DatabaseError::Server("the row lease holds a malformed id".into()))?;
+    Ok(LeaseRow {
+        database,
+        node: row.get(2),
+        head: unsigned(row.get(3))?,
+        fence: row.get(4),
+        holder: row.get(5),
+        // Clipped at zero: the lease has ended.
+        left: Duration::from_millis(u64::try_from(row.get::<_, i64>(6)).unwrap_or(0)),
+    })
+}
+
+/// Takes the lease for the process `id`. Waits while another process renews it, at most `wait`.
+pub(crate) async fn take(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+    id: &[u8],
+    wait: Duration,
+) -> Result<Lease, DatabaseError> {
+    let deadline = tokio::time::Instant::now() + wait;
+    let lease_ms = millis(target.lease);
+    let mut told = false;
+    loop {
+        let values: [&(dyn ToSql + Sync); 3] = [&id, &target.holder, &lease_ms];
+        let row = client.query_opt(&statements.take, &values);
+        let row = row
+            .await
+            .map_err(|error| DatabaseError::of(&error, &target.shown))?;
+        if let Some(row) = row {
+            return Ok(Lease {
+                fence: row.get(0),
+                head: unsigned(row.get(1))?,
+            });
+        }
+        let LeaseRow { holder, left, .. } = look(client, target, statements).await?;
+        if tokio::time::Instant::now() >= deadline {
+            return Err(DatabaseError::Held {
+                schema: target.schema.clone(),
+                holder,
+            });
+        }
+        if !told {
+            tracing::warn!(
+                schema = target.schema,
+                holder,
+                ?left,
+                "waits for the lease of the schema"
+            );
+            told = true;
+        }
+        tokio::time::sleep(TRY_AGAIN).await;
+    }
+}
+
+/// Returns a duration in milliseconds, as the server takes it.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    // Clipped at 292 million years.
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns a number of the server, which is never negative.
+pub(crate) fn unsigned(number: i64) -> Result<u64, DatabaseError> {
+    u64::try_from(number)
+        .map_err(|_| DatabaseError::Server(format!("a commit has the number {number}")))
+}
+
+/// Returns a number as the server stores it.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).expect("2^63 commits are never reached")
+}

@@ -1,0 +1,113 @@
+//! The tables of a node's schema, and every statement on them. `docs/formats/database.md` describes them.
+
+/// The version of the schema.
+pub(crate) const VERSION: i32 = 1;
+
+/// The statements, with the schema's name in them.
+pub(crate) struct Statements {
+    /// Makes the tables. `{DATABASE}` stands for the database's id, `{NODE}` for the node's.
+    pub(crate) create: String,
+    /// Reads `version`, `database`, `node`, `head`, `fence`, the holder's name, and the milliseconds until the lease ends.
+    pub(crate) look: String,
+    /// Takes the lease: `$1` this process's id, `$2` its name, `$3` the milliseconds of the lease. Returns the fence and the head, or no row
+    /// if another process holds the lease.
+    pub(crate) take: String,
+    /// Renews the lease: `$1` the fence, `$2` the milliseconds.
+    pub(crate) renew: String,
+    /// Ends the lease: `$1` the fence.
+    pub(crate) release: String,
+    /// Adds a commit: `$1` its number, `$2` the fence, `$3` its rows. Adds nothing if the fence or the number before differs.
+    pub(crate) commit: String,
+    /// Moves the present rows forward: `$1` the number of the last commit they include, `$2` the fence, `$3` and `$4` tables and keys to
+    /// delete, `$5` to `$7` tables, keys and values to write. Returns a row unless the fence differs.
+    pub(crate) fold: String,
+    /// Reads the number of the last commit that the present rows include.
+    pub(crate) folded: String,
+    /// Reads the present rows.
+    pub(crate) rows: String,
+    /// Reads the number of the oldest commit, or 0.
+    pub(crate) oldest: String,
+    /// Reads the commits after `$1`.
+    pub(crate) commits: String,
+    /// Deletes the commits that the present rows include and that are older than `$1` milliseconds.
+    pub(crate) prune: String,
+    /// Reads whether the tables are there.
+    pub(crate) exists: String,
+}
+
+impl Statements {
+    /// `schema` has been checked: see [`crate::check_schema_name`].
+    pub(crate) fn of(schema: &str) -> Self {
+        let s = format!("\"{schema}\"");
+        Self {
+            create: format!(
+                "create schema if not exists {s};
+                 create table {s}.lease (
+                   only_row boolean primary key default true check (only_row),
+                   version int not null, database bytea not null, node text not null,
+                   head bigint not null, fence bigint not null,
+                   holder bytea, holder_name text, expires timestamptz not null
+                 ) with (fillfactor = 10);
+                 create table {s}.folded (
+                   only_row boolean primary key default true check (only_row),
+                   number bigint not null, fence bigint not null
+                 ) with (fillfactor = 10);
+                 create table {s}.commits (
+                   number bigint primary key, fence bigint not null,
+                   at timestamptz not null default now(), rows bytea not null
+                 );
+                 alter table {s}.commits alter column rows set storage external;
+                 create table {s}.rows (
+                   tab smallint not null, key bytea not null, value bytea not null, primary key (tab, key)
+                 );
+                 alter table {s}.rows alter column value set storage external;
+                 insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now());
+                 insert into {s}.folded values (true, 0, 0);"
+            ),
+            look: format!(
+                "select version, database, node, head, fence, coalesce(holder_name, 'no process'),
+                   (extract(epoch from expires - now()) * 1000)::bigint from {s}.lease"
+            ),
+            take: format!(
+                "with lease as (
+                   update {s}.lease set fence = fence + 1, holder = $1, holder_name = $2,
+                     expires = now() + $3::bigint * interval '1 millisecond'
+                   where holder is null or holder = $1 or expires < now()
+                   returning fence, head),
+                 folded as (update {s}.folded set fence = lease.fence from lease returning 1)
+                 select fence, head from lease, folded"
+            ),
+            renew: format!(
+                "update {s}.lease set expires = now() + $2::bigint * interval '1 millisecond' where fence = $1"
+            ),
+            release: format!("update {s}.lease set holder = null, expires = now() where fence = $1"),
+            commit: format!(
+                "with head as (
+                   update {s}.lease set head = $1::bigint where fence = $2::bigint and head = $1::bigint - 1 returning 1)
+                 insert into {s}.commits (number, fence, rows) select $1::bigint, $2::bigint, $3::bytea from head"
+            ),
+            fold: format!(
+                "with folded as (
+                   update {s}.folded set number = $1 where fence = $2 and number <= $1 returning 1),
+                 gone as (
+                   delete from {s}.rows using unnest($3::smallint[], $4::bytea[]) as g (tab, key)
+                   where rows.tab = g.tab and rows.key = g.key and exists (select from folded)),
+                 put as (
+                   insert into {s}.rows (tab, key, value)
+                   select * from unnest($5::smallint[], $6::bytea[], $7::bytea[])
+                   where exists (select from folded)
+                   on conflict (tab, key) do update set value = excluded.value)
+                 select 1 from folded"
+            ),
+            folded: format!("select number from {s}.folded"),
+            rows: format!("select tab, key, value from {s}.rows order by tab, key"),
+            oldest: format!("select coalesce(min(number), 0) from {s}.commits"),
+            commits: format!("select number, rows from {s}.commits where number > $1 order by number"),
+            prune: format!(
+                "delete from {s}.commits where number <= (select number from {s}.folded)
+                   and at < now() - $1::bigint * interval '1 millisecond'"
+            ),
+            exists: format!("select to_regclass('{schema}.lease') is not null"),
+        }
+    }
+}

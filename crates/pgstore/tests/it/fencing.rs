@@ -1,0 +1,112 @@
+//! Two processes and one schema: the lease, and what a deposed process can do.
+
+use std::time::Duration;
+
+use pgstore::DatabaseError;
+use primitives::Coded;
+use primitives::storage::StoreFailure;
+
+use crate::rig::{DEADLINE, Rig, server, settings};
+use crate::workload::{assert_equals, model};
+
+#[test]
+fn a_running_process_keeps_its_lease() {
+    let server = server();
+    let settings = settings(&server);
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    let refused = Rig::open(&settings, folders[1].path()).map(drop);
+    let refused = refused.expect_err("the first one runs");
+    assert!(matches!(refused, DatabaseError::Held { .. }), "{refused}");
+    first.commit(1, 1, 10);
+}
+
+#[test]
+fn a_stopped_process_leaves_its_lease_at_once() {
+    let server = server();
+    let mut settings = settings(&server);
+    settings.lease = Duration::from_secs(3_600);
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    for (number, folder) in folders.iter().enumerate() {
+        let rig = Rig::open(&settings, folder.path()).expect("opens");
+        let number = number as u64;
+        rig.commit(1, 1 + number * 10, 10 + number * 10);
+    }
+}
+
+#[test]
+fn a_deposed_process_writes_nothing() {
+    let (server, seed) = (server(), 9);
+    let settings = settings(&server);
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    first.commit(seed, 1, 50);
+    let (told, lost) = std::sync::mpsc::channel();
+    first
+        .database
+        .on_loss(move |failure: &StoreFailure| told.send(failure.code).expect("the test listens"));
+    // As if the first process had been stopped for longer than its lease.
+    server
+        .query("update bank_a.lease set expires = now() - interval '1 hour'")
+        .expect("changed");
+    let second = Rig::open(&settings, folders[1].path()).expect("takes over");
+    assert_equals(&second.cache, &model(seed, 50), "taken over");
+    let answers = first.submit(seed, 51, 60);
+    for _ in 51..=60 {
+        let (_, outcome) = answers.recv_timeout(DEADLINE).expect("an answer");
+        assert_eq!(outcome.expect_err("deposed").code, "database.deposed");
+    }
+    assert_eq!(lost.recv_timeout(DEADLINE), Ok("database.deposed"));
+    second.commit(seed, 51, 80);
+    drop(first);
+    second.commit(seed, 81, 90);
+    assert_equals(&second.cache, &model(seed, 90), "after the first one ended");
+}
+
+#[test]
+fn an_idle_deposed_process_notices() {
+    let server = server();
+    let settings = settings(&server);
+    let folder = tempfile::tempdir().expect("a folder");
+    let rig = Rig::open(&settings, folder.path()).expect("opens");
+    let (told, lost) = std::sync::mpsc::channel();
+    rig.database
+        .on_loss(move |failure: &StoreFailure| told.send(failure.code).expect("the test listens"));
+    server
+        .query("update bank_a.lease set fence = fence + 1")
+        .expect("changed");
+    assert_eq!(lost.recv_timeout(DEADLINE), Ok("database.deposed"));
+}
+
+#[test]
+fn a_server_restored_from_an_older_backup_is_refused() {
+    let (server, seed) = (server(), 10);
+    let settings = settings(&server);
+    let folder = tempfile::tempdir().expect("a folder");
+    let rig = Rig::open(&settings, folder.path()).expect("opens");
+    rig.commit(seed, 1, 40);
+    drop(rig);
+    server
+        .query("delete from bank_a.commits where number > 3; update bank_a.lease set head = 3")
+        .expect("changed");
+    let refused = Rig::open(&settings, folder.path()).map(drop);
+    assert_eq!(refused.expect_err("older").code(), "database.restored");
+}
+
+#[test]
+fn a_schema_of_another_node_and_a_cache_of_another_schema_are_refused() {
+    let server = server();
+    let mut settings = settings(&server);
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(Rig::open(&settings, folder.path()).expect("opens"));
+    settings.node = "b2".into();
+    let refused = Rig::open(&settings, folder.path()).map(drop);
+    assert_eq!(
+        refused.expect_err("another node").code(),
+        "database.foreign_schema"
+    );
+    settings.schema = "bank_b".into();
+    let refused = Rig::open(&settings, folder.path()).map(drop);
+    let refused = refused.expect_err("another schema");
+    assert_eq!(refused.code(), "database.foreign_cache");
+}

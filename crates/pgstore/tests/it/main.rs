@@ -1,0 +1,11 @@
+//! Tests of `pgstore` against real PostgreSQL servers, each private to its test.
+
+mod rig;
+mod workload;
+
+mod crashes;
+mod errors;
+mod fencing;
+mod folds;
+mod model;
+mod tls;
