@@ -55,7 +55,7 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { node, p2p, api, users, limits, attachments, flows, hospital, cache, store, .. } = self;
+        let Self { node, p2p, api, users, limits, attachments, flows, hospital, cache, store, database, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
@@ -140,6 +140,8 @@ impl NodeConfig {
             bytes("store.memory_bytes", store.memory_bytes, 1 << 20),
             of("store.log_bytes", store.log_bytes, 1 << 20, store::LOG_BYTES_MAX),
             seconds("store.exit_after_failure_s", store.exit_after_failure_s, 0),
+            of("database.lease_s", database.lease_s, 1, 3_600),
+            seconds("database.give_up_s", database.give_up_s, 1),
         ];
         if let Some(notary) = &self.notary {
             ranged.extend([
@@ -204,6 +206,15 @@ impl NodeConfig {
         if trusted > TRUSTED_PEERS_MAX {
             let message = format!("{trusted} names are too many; at most {TRUSTED_PEERS_MAX}");
             return Err(out_of_range("attachments.trust_peers", message));
+        }
+        if pgstore::url_has_password(&self.database.url) {
+            let message = "it holds a password; put that into a file that only the node's user can read, and name the file in \
+                           database.password_file";
+            return Err(out_of_range("database.url", message.into()));
+        }
+        if !self.database.schema.is_empty() {
+            pgstore::check_schema_name(&self.database.schema)
+                .map_err(|message| out_of_range("database.schema", message))?;
         }
         for address in &self.p2p.advertised {
             if !ledger::is_address(address) {

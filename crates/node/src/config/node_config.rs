@@ -9,8 +9,8 @@ use super::error::{ConfigError, parse_toml, read_toml};
 use super::flows::FlowsSection;
 use super::hospital::HospitalSection;
 use super::sections::{
-    ApiSection, CacheSection, LimitsSection, LogSection, NodeSection, NotarySection, P2pSection,
-    StoreSection, UsersSection,
+    ApiSection, CacheSection, DatabaseSection, LimitsSection, LogSection, NodeSection,
+    NotarySection, P2pSection, StoreSection, UsersSection,
 };
 use super::transitions::TransitionsSection;
 
@@ -51,6 +51,9 @@ pub struct NodeConfig {
     /// The disk.
     #[serde(default)]
     pub store: StoreSection,
+    /// The database server.
+    #[serde(default)]
+    pub database: DatabaseSection,
     /// The log.
     #[serde(default)]
     pub log: LogSection,

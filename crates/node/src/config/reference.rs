@@ -125,6 +125,12 @@ pub const FIELDS: &[Field] = fields! {
     "store.memory_bytes" ["bytes"] "Maximum size of rows in memory before they are flushed to table files. During a flush, as much again.";
     "store.log_bytes" ["bytes"] "Length of a segment of the log. There are at most three segments.";
     "store.exit_after_failure_s" ["seconds"] "Time for which the process still answers after its store has failed. Then it exits with code 6, so that a supervisor restarts it. 0 means until it is stopped." => "node.store_failed";
+    "database.url" [""] "A PostgreSQL database that keeps the node's data, `postgres://user@host:port/database`, without a password. If it is empty, the data is in `node.data_dir`.";
+    "database.password_file" [""] "File with the password of the database's user, relative to the node's folder. Only the node's user may read it.";
+    "database.ca" [""] "File with the certificates, in PEM, of the authority that signs the server's certificate, relative to the node's folder. Required unless the server is on the same machine.";
+    "database.schema" [""] "Schema of the node's tables. If it is empty, the organisation of the legal name and eight digits of the party's id.";
+    "database.lease_s" ["seconds"] "Time without a sign of life after which another process of this node may take over the schema." => "database.deposed";
+    "database.give_up_s" ["seconds"] "Time for which commits are tried again while the server is away, full or not ready. Then the node stops." => "database.unreachable";
     "log.level" [""] "Minimum level that is logged: error, warn, info, debug or trace; or a filter per module.";
     "log.format" [""] "`text` for people, `json` for programs.";
 };

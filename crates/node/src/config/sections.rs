@@ -227,6 +227,37 @@ pub struct StoreSection {
     pub exit_after_failure_s: u64,
 }
 
+/// `[database]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabaseSection {
+    /// The URL of a PostgreSQL database. If it is empty, the data is in the node's own folder.
+    pub url: String,
+    /// The file of the password.
+    pub password_file: PathBuf,
+    /// The file of the certificates that the server's certificate must be signed with.
+    pub ca: PathBuf,
+    /// The schema. If it is empty, the node's name and a part of its id.
+    pub schema: String,
+    /// Time after which another process of this node may take over, in seconds.
+    pub lease_s: u64,
+    /// Time for which commits are tried again, in seconds.
+    pub give_up_s: u64,
+}
+
+impl Default for DatabaseSection {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            password_file: PathBuf::new(),
+            ca: PathBuf::new(),
+            schema: String::new(),
+            lease_s: 5,
+            give_up_s: 300,
+        }
+    }
+}
+
 /// `[cache]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kernel::{Figures, PeerFigures};
 use ledger::{NetworkMap, PartyId};
 use net::NetFigures;
+use pgstore::DatabaseFigures;
 
 use crate::metrics::NodeMetrics;
 use crate::uploads::Uploads;
@@ -113,6 +114,16 @@ pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
     metrics.dropped_full.set(figures.dropped_full);
     metrics.dropped_down.set(figures.dropped_down);
     metrics.dropped_too_large.set(figures.dropped_too_large);
+}
+
+/// Shows the counters of the database server.
+pub(super) fn show_database(metrics: &NodeMetrics, figures: &DatabaseFigures) {
+    metrics.database_reconnections.set(figures.reconnections);
+    metrics.database_read_back.set(figures.read_back);
+    metrics.database_rows.set(figures.rows_folded);
+    // Read one after the other, so the second one may be newer.
+    let waiting = figures.confirmed.saturating_sub(figures.folded);
+    metrics.database_unfolded.set_count(waiting);
 }
 
 /// Shows the transfers of users.

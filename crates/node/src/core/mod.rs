@@ -51,6 +51,7 @@ mod services;
 mod shared;
 mod start;
 pub(crate) mod start_error;
+mod storage;
 mod store_care;
 mod stuck;
 mod uniqueness;

@@ -10,14 +10,14 @@ use kernel::folder::{
 use kernel::port::Table;
 use primitives::storage::Reads;
 use primitives::{ErrorInfo, Hash};
-use store::{Class, CommitterOptions, Files};
+use store::{Class, Files};
 use vaultview::contracts_held;
 
 use super::messages::KernelHandle;
-use super::options::store_options;
 use super::start_error::StartError;
+use super::storage::Storage;
 use crate::bootstrap::{NodeFiles, member_file};
-use crate::ledger_store::{LedgerCommitter, LedgerStore};
+use crate::ledger_store::LedgerStore;
 use crate::users::{AUDIT_LOST, AuditLog};
 
 /// Maximum number of attachment rows that a start compares with the files.
@@ -135,9 +135,8 @@ pub(super) fn check_attachments(
 /// # Errors
 /// The store is in use or can't be written, or no other member of this name is remembered.
 pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartError> {
-    let options = store_options(&files.config, files.custody());
-    let store = LedgerStore::open(&files.ledger(), &options)?;
-    let found = members(&store).map_err(StartError::StoreFailed)?;
+    let storage = Storage::open(files)?;
+    let found = members(&storage.store).map_err(StartError::StoreFailed)?;
     let found = found.into_iter().find(|(_, known)| known == name);
     let Some((id, _)) = found.filter(|(id, _)| *id != files.info.party.id()) else {
         return Err(StartError::UnknownMember(name.to_owned()));
@@ -148,9 +147,8 @@ pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartErro
     {
         return Err(StartError::Folder { path, source });
     }
-    let committer = LedgerCommitter::start(store, CommitterOptions::default())
-        .map_err(|error| StartError::System(format!("cannot start the commit thread: {error}")))?;
-    let committed = committer.handle().commit(Class::Normal, forget_row(&id));
+    let committer = storage.committer.handle();
+    let committed = committer.commit(Class::Normal, forget_row(&id));
     committed.map_err(StartError::StoreFailed)?;
     Ok(path)
 }

@@ -212,6 +212,9 @@ impl Service {
         crate::files::show(metrics, &self.shared.files);
         figures::show_uploads(metrics, &self.uploads);
         metrics.blocks.set_blocks(self.store.block_cache());
+        if let Some(database) = &self.database {
+            figures::show_database(metrics, &database());
+        }
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();
         metrics.peers_connected.set_count(connected as u64);

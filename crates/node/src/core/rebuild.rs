@@ -3,18 +3,19 @@
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
 
+use pgstore::DatabaseError;
 use store::OpenError;
 use vaultview::{Criterion, QueryError, VaultView};
 
 use super::apps::Apps;
 use super::columns::Columns;
-use super::options::{store_options, view_options};
+use super::options::view_options;
 use super::quarantine;
 use super::start::{VIEW, ledger_end};
 use super::start_error::StartError;
+use super::storage::Storage;
 use super::view_fill::{FillError, Filler};
 use crate::bootstrap::NodeFiles;
-use crate::ledger_store::LedgerStore;
 
 /// The content of a rebuilt view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,20 +40,21 @@ pub fn rebuild_view(
 ) -> Result<Rebuilt, StartError> {
     let config = &files.config;
     let (data, ledger) = (files.data(), files.ledger());
-    if !ledger.is_dir() {
+    if config.database.url.is_empty() && !ledger.is_dir() {
         return Err(StartError::Folder {
             path: ledger,
             source: Error::new(ErrorKind::NotFound, "there is no ledger yet"),
         });
     }
     // Held to the end: no node starts meanwhile.
-    let store =
-        LedgerStore::open(&ledger, &store_options(config, files.custody())).map_err(|error| {
-            match error {
-                OpenError::Locked { path } => StartError::NodeRuns(path),
-                error => error.into(),
-            }
-        })?;
+    let storage = Storage::open(&files).map_err(|error| match error {
+        StartError::Store(OpenError::Locked { path })
+        | StartError::Database(DatabaseError::Cache(OpenError::Locked { path })) => {
+            StartError::NodeRuns(path)
+        }
+        error => error,
+    })?;
+    let store = storage.store.clone();
     let transactions = ledger_end(&store)?;
     let contracts = Arc::new(apps.contracts);
     let columns = Arc::new(Columns::of(&contracts));

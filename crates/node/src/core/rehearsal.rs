@@ -12,6 +12,7 @@ use super::apps::Apps;
 use super::clock::Clock;
 use super::options::{http_options, kernel_options};
 use super::start_error::StartError;
+use super::storage::refuse_database;
 use super::{node_folder, opening};
 use crate::bootstrap::NodeFiles;
 use crate::http::server_config;
@@ -31,6 +32,7 @@ pub fn rehearse_start(
     apps: Apps,
     scratch: &Path,
 ) -> Result<RehearsalFigures, StartError> {
+    refuse_database(&files)?;
     let (ledger, custody) = (files.ledger(), files.custody());
     let judge = |store: Rehearsed<Table>| -> Result<RehearsalFigures, StartError> {
         let NodeFiles {

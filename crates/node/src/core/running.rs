@@ -55,6 +55,7 @@ impl Node {
             transport,
             http,
             running,
+            database,
             upkeep,
             ..
         } = self;
@@ -66,6 +67,14 @@ impl Node {
         shared.put_off.close();
         shared.history.close();
         drop(upkeep);
-        running.stop(STOP_PATIENCE, move || drop(transport)).await;
+        if let Some(database) = &database {
+            database.stop();
+        }
+        let afterwards = move || {
+            drop(transport);
+            // The committer has ended. Releases the lease.
+            drop(database);
+        };
+        running.stop(STOP_PATIENCE, afterwards).await;
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use flow::FlowRegistry;
 use ledger::{ContractRegistry, NetworkMap, NodeInfo, TransactionState};
+use pgstore::DatabaseFigures;
 use vaultview::ViewProgress;
 
 use super::columns::Columns;
@@ -34,6 +35,8 @@ pub(super) struct Service {
     pub(super) losses: Vec<Loss>,
     /// The end of the first TLS certificate that ends.
     pub(super) certificates_end: Option<CertificatesEnd>,
+    /// Reads the counters of the database server, unless the store is embedded.
+    pub(super) database: Option<Box<dyn Fn() -> DatabaseFigures + Send + Sync>>,
     pub(super) started: Instant,
 }
 

@@ -9,9 +9,10 @@ use kernel::jobs::Job;
 use kernel::port::{Table, damaged};
 use kernel::{Event, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
+use pgstore::Database;
 use primitives::storage::Reads;
 use runtime::{Running, WorkerPool};
-use store::{Class, CommitterOptions, Files, FilesOptions};
+use store::{Class, Files, FilesOptions};
 use tokio::sync::watch;
 
 use super::apps::Apps;
@@ -21,13 +22,14 @@ use super::gate::Gate;
 use super::ledger_core::{LedgerActions, LedgerCore, output};
 use super::messages::KernelHandle;
 use super::node_info::certificate_warning;
-use super::options::{http_options, kernel_options, store_options, view_options};
+use super::options::{http_options, kernel_options, view_options};
 use super::questions::Questions;
 use super::readers::Readers;
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::NodeState;
 use super::start_error::{PANICKED, StartError};
+use super::storage::Storage;
 use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
@@ -37,7 +39,7 @@ use super::{history_look_ups, node_folder, opening, put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
-use crate::ledger_store::{LedgerCommitter, LedgerStore};
+use crate::ledger_store::LedgerStore;
 use crate::metrics::NodeMetrics;
 use crate::open_files;
 use crate::uploads::{UploadLimits, Uploads};
@@ -54,6 +56,8 @@ pub struct Node {
     pub(super) transport: Transport,
     pub(super) http: HttpHandle,
     pub(super) running: Running<LedgerCore>,
+    /// Dropped after the core, which commits to it.
+    pub(super) database: Option<Database>,
     /// While it is there, the upkeep of files goes on.
     pub(super) upkeep: std::sync::mpsc::Sender<()>,
     pub(super) drained: watch::Receiver<bool>,
@@ -66,11 +70,16 @@ impl Node {
     /// # Errors
     /// See [`StartError`]; nothing keeps running.
     pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
-        let (data, ledger, custody) = (files.data(), files.ledger(), files.custody());
+        let data = files.data();
         let certificates_end = files.certificates_end();
         if let Some((info, message)) = certificates_end.and_then(certificate_warning) {
             tracing::warn!(code = info.code, hint = info.action, "{message}");
         }
+        let Storage {
+            store,
+            committer,
+            database,
+        } = Storage::open(&files)?;
         let NodeFiles {
             dir,
             config,
@@ -85,16 +94,6 @@ impl Node {
         let peers = network.nodes().count();
         let exit_after_failure = config.store.exit_after_failure();
         let connections = open_files::connections(config.api.connections_max, peers);
-        // Makes the data folder too, unless it refuses the store.
-        let store = LedgerStore::open(&ledger, &store_options(&config, custody))?;
-        let committer_options = CommitterOptions {
-            linger_us: config.store.linger_us,
-            ..CommitterOptions::default()
-        };
-        let committer =
-            LedgerCommitter::start(store.clone(), committer_options).map_err(|error| {
-                StartError::System(format!("cannot start the commit thread: {error}"))
-            })?;
         let files_options = FilesOptions {
             keep_free_bytes: config.attachments.keep_free_bytes,
             ..FilesOptions::default()
@@ -147,6 +146,10 @@ impl Node {
             workers.map_err(|error| StartError::System(format!("a worker thread: {error}")))?;
         let kernel = kernel.with_workers(Box::new(KernelWorkers(workers)));
         let handle = KernelHandle::new(config.limits.inbound_bytes);
+        if let Some(database) = &database {
+            let told = handle.clone();
+            database.on_loss(move |failure| told.fail(failure));
+        }
         let feed = Arc::new(ViewFeed::new(ledger_end));
         let me = info.party.id();
         let others = network.nodes().filter(|(id, _)| **id != me);
@@ -335,6 +338,9 @@ impl Node {
             users: Arc::clone(&users),
             losses,
             certificates_end,
+            database: database
+                .as_ref()
+                .map(|database| Box::new(database.meter()) as _),
             started: Instant::now(),
         };
         let mut http = http_options(&config, server_config(chain, tls_key)?, connections)?;
@@ -348,6 +354,7 @@ impl Node {
             transport,
             http,
             running,
+            database,
             upkeep,
             drained,
             exit_after_failure,

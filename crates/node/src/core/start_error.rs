@@ -26,6 +26,20 @@ pub enum StartError {
     /// The ledger's store does not open.
     #[error(transparent)]
     Store(#[from] store::OpenError),
+    /// The database server can't be used.
+    #[error(transparent)]
+    Database(#[from] pgstore::DatabaseError),
+    /// The data is to be on a database server, but the folder has an embedded store.
+    #[error("database.url is set, but there is an embedded store in {0}")]
+    EmbeddedStore(PathBuf),
+    /// The data was on a database server, but none is configured.
+    #[error("database.url is not set, but {0} is the cache of a database")]
+    DatabaseLeft(PathBuf),
+    /// A command works on the embedded store only.
+    #[error(
+        "the node's data is on a database server, and this command works on the embedded store"
+    )]
+    NotEmbedded,
     /// The folder of attachments does not open.
     #[error(transparent)]
     Files(#[from] store::FilesError),
@@ -94,6 +108,7 @@ impl StartError {
         match self {
             Self::Folder { .. } => true,
             Self::Store(error) => error.may_pass(),
+            Self::Database(error) => error.may_pass(),
             Self::Files(error) => matches!(error, FilesError::Full { .. } | FilesError::Io { .. }),
             Self::StoreFailed(failure) => is_access(failure),
             Self::Kernel(kernel::OpenError::Store(failure)) => is_access(failure),
@@ -109,6 +124,9 @@ impl StartError {
             | Self::NodeRuns(_)
             | Self::MemberLost { .. }
             | Self::UnknownMember(_)
+            | Self::EmbeddedStore(_)
+            | Self::DatabaseLeft(_)
+            | Self::NotEmbedded
             | Self::Apps(_)
             | Self::System(_) => false,
         }
@@ -154,6 +172,21 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Put the token's SHA-256 there, 64 hexadecimal digits, as sha256sum prints it.",
     },
     ErrorInfo {
+        code: "database.embedded_store",
+        cause: "The configuration names a database server, but the node's folder has an embedded store, whose ledger would be left behind.",
+        action: "Remove database.url to go on with the embedded store. Otherwise move the store's folder away and keep it.",
+    },
+    ErrorInfo {
+        code: "database.not_configured",
+        cause: "The node's data was on a database server, and the configuration names none. The node would start with an empty ledger.",
+        action: "Set database.url again. To start over with an embedded store, move the folder database-cache out of the node's data folder.",
+    },
+    ErrorInfo {
+        code: "database.not_embedded",
+        cause: "A command that works on the embedded store was given for a node whose data is on a database server.",
+        action: "Use the tools of the database server: pg_dump for a copy, pg_amcheck for a check. The node checks each row that it reads.",
+    },
+    ErrorInfo {
         code: "node.apps",
         cause: "Contracts or flows that were registered contradict each other.",
         action: "Register each contract's version once.",
@@ -178,6 +211,10 @@ impl Coded for StartError {
         match self {
             StartError::Folder { .. } => "node.data_folder",
             StartError::Store(error) => error.code(),
+            StartError::Database(error) => error.code(),
+            StartError::EmbeddedStore(_) => "database.embedded_store",
+            StartError::DatabaseLeft(_) => "database.not_configured",
+            StartError::NotEmbedded => "database.not_embedded",
             StartError::Files(error) => error.code(),
             StartError::StoreFailed(failure) => failure.code,
             StartError::Kernel(error) => error.code(),
@@ -198,6 +235,7 @@ impl Coded for StartError {
     fn hint(&self) -> &'static str {
         match self {
             StartError::Store(error) => error.hint(),
+            StartError::Database(error) => error.hint(),
             StartError::Files(error) => error.hint(),
             StartError::StoreFailed(failure) => failure.hint,
             StartError::Kernel(error) => error.hint(),

@@ -95,6 +95,10 @@ node_metrics! {
     commit_bytes: Histogram Bytes = "tally_commit_bytes", "Size of one commit.";
     commit_time: Histogram Seconds = "tally_commit_seconds", "From handing a commit over until it is durable.";
     commit_failures: Counter = "tally_commit_failures_total", "Failed reads, writes and syncs of the store. After the first one the node accepts no more work.";
+    database_reconnections: Counter = "tally_database_reconnections_total", "Connections to the database server that replaced a lost one.";
+    database_read_back: Counter = "tally_database_read_back_total", "Commits whose outcome was unknown or refused, so that the server's last commit was read.";
+    database_unfolded: Gauge = "tally_database_unfolded_commits", "Commits that the server's table of present rows does not include yet.";
+    database_rows: Counter = "tally_database_rows_total", "Rows written to and deleted from the server's table of present rows.";
     journal_rows: Counter = "tally_journal_rows_total", "Rows written to the journals of flows.";
 
     transactions_recorded: Counter = "tally_transactions_recorded_total", "Transactions recorded.";

@@ -18,6 +18,7 @@ mod checking;
 mod command_line;
 mod copied_folder;
 mod crash;
+mod database_server;
 mod deep_chain;
 mod demo;
 mod doctor;
