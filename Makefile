@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup setup-databases demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,13 +15,16 @@ help: ## this list
 setup: ## install what the build needs besides cargo (Debian packages, only if missing)
 	@scripts/setup
 
+setup-databases: ## the same, and the database servers of the tests; no server is left running
+	@scripts/setup '/usr/lib/postgresql/*/bin/initdb=postgresql'
+
 demo: setup ## a notary and two nodes pay each other under load; KEEP=1 leaves them up
 	@$(CARGO) run --release --locked --package tally -- demo
 
 demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a minute of payments, the report; KEEP=1 leaves them up
 	@$(CARGO) run --release --locked --package tally -- lab run chain-demo --out target/demo-chain $(if $(KEEP),--keep)
 
-test: setup ## all tests, one optimised profile, with the time of each suite
+test: setup-databases ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
 
 slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent, honest members beside a hostile one

@@ -112,6 +112,8 @@ pub const FIELDS: &[Field] = fields! {
     "network" Kind::Tables, "a notary and two banks" [""] "The network to bring up, or a running one.";
     "network.banks" Kind::Whole(0, BANKS_MAX as u64), "2" [""] "Number of nodes besides the notary: `bank-1`, `bank-2` and so on. 0 only for work that needs no network, such as `fake`.";
     "network.notary" Kind::OneOf(&["single", "validating"]), "\"single\"" [""] "The kind of notary: `single` sees tear-offs only, `validating` verifies whole transactions.";
+    "network.database" Kind::OneOf(&["embedded", "postgres"]), "\"embedded\"" [""] "Where the nodes keep their data: `embedded` in their own folders, `postgres` on one PostgreSQL server, which the laboratory starts and stops, with a schema for each node.";
+    "network.database_latency_ms" DELAY, "none" ["milliseconds"] "A simulated distance to the PostgreSQL server: the time of a round trip. A proxy of the laboratory delays the messages. With 0 the proxy delays nothing, for a fair comparison.";
     "network.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name, such as `network.settings.store.linger_us = 500`; [all of them](config.md).";
     "network.link" Kind::Tables, "none" [""] "A simulated distance between nodes. Proxies of the laboratory on loopback delay the messages that nodes send to each other. With an empty table the proxies delay nothing, for a fair comparison. Clients are not delayed.";
     "network.link.delay_ms" DELAY, "0" ["milliseconds"] "Delay from one node to the other. A round trip takes twice as long.";

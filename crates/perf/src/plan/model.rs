@@ -48,6 +48,10 @@ pub struct Network {
     pub banks: u32,
     /// The kind of notary.
     pub notary: NotaryKind,
+    /// Where the nodes keep their data.
+    pub database: DatabaseKind,
+    /// Round trip between a node and the database server, in milliseconds. If `None`, they connect directly.
+    pub database_latency_ms: Option<f64>,
     /// Settings of every node's configuration, by dotted name.
     pub settings: BTreeMap<String, toml::Value>,
     /// Further settings by node: `notary`, `bank-1`, ...
@@ -65,6 +69,15 @@ pub enum NotaryKind {
     Single,
     /// A notary that verifies whole transactions.
     Validating,
+}
+
+/// Where nodes keep their data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseKind {
+    /// In their own folders.
+    Embedded,
+    /// On one PostgreSQL server, which the laboratory starts.
+    Postgres,
 }
 
 /// The configuration of a single node.

@@ -29,6 +29,8 @@ pub const SHIPPED: &[Shipped] = shipped![
     "threads",
     "memory",
     "connection",
+    "database",
+    "database-distance",
     "distance",
     "attachments-sizes",
     "attachments-gateway",

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 
 use super::chain::{ChainPlan, ChainServers, default_accounts, default_chains};
 use super::model::{
-    Axis, Link, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine, Restart, Run, Shape,
-    Step, Think, Work,
+    Axis, DatabaseKind, Link, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine,
+    Restart, Run, Shape, Step, Think, Work,
 };
 use crate::chain::Chain;
 
@@ -103,6 +103,14 @@ fn network(network: &Network) -> Table {
         NotaryKind::Validating => "validating",
     };
     put(&mut table, "notary", notary);
+    let database = match network.database {
+        DatabaseKind::Embedded => "embedded",
+        DatabaseKind::Postgres => "postgres",
+    };
+    put(&mut table, "database", database);
+    if let Some(latency_ms) = network.database_latency_ms {
+        put(&mut table, "database_latency_ms", latency_ms);
+    }
     settings(&mut table, &network.settings);
     if let Some(between) = &network.link {
         put(&mut table, "link", link(between));

@@ -10,6 +10,10 @@ use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Settings,
 pub(super) struct Shape {
     pub banks: u32,
     pub validating: bool,
+    /// Whether its nodes keep their data on a PostgreSQL server.
+    pub database: bool,
+    /// Whether they reach it through a proxy.
+    pub database_link: bool,
     /// Whether its nodes connect through links.
     pub links: bool,
     /// Its executable, if it is not the run's.
@@ -22,6 +26,8 @@ impl Shape {
             binary,
             banks: network.banks,
             validating: network.notary == plan::NotaryKind::Validating,
+            database: network.database == plan::DatabaseKind::Postgres,
+            database_link: network.database_latency_ms.is_some(),
             links: network.is_linked(),
         }
     }
@@ -31,6 +37,8 @@ impl Shape {
         let binary = self.binary.clone().unwrap_or(usual);
         NetworkOptions {
             validating: self.validating,
+            database: self.database,
+            database_link: self.database_link,
             links: self.links,
             ..NetworkOptions::numbered(binary, self.banks)
         }
@@ -87,6 +95,8 @@ mod tests {
         let network = plan::Network {
             banks: 2,
             notary: plan::NotaryKind::Validating,
+            database: plan::DatabaseKind::Embedded,
+            database_latency_ms: None,
             settings: settings(&[("a.x", 1), ("b", 1)]),
             nodes: [("bank-2".to_owned(), own)].into(),
             link: None,

@@ -72,6 +72,9 @@ impl Ours {
             if let Some(links) = network.links() {
                 links.set(link_speeds(&plan));
             }
+            if let Some(latency_ms) = plan.database_latency_ms {
+                network.set_database_latency(latency_ms);
+            }
             network.configure(|who| care(&plan, who))
         })
         .await

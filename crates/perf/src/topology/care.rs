@@ -70,7 +70,11 @@ impl Network {
     pub fn forget_data(&mut self, who: Who) -> Result<(), NetworkError> {
         let data = self.data(who);
         remove_folder(&data).map_err(|source| system(&data.display().to_string(), source))?;
-        let anchor = self.folder(who).join(ANCHOR_FILE);
+        let folder = self.folder(who).to_path_buf();
+        if let Some(database) = self.database() {
+            database.forget(&folder)?;
+        }
+        let anchor = folder.join(ANCHOR_FILE);
         std::fs::write(&anchor, &self.member_mut(who).fresh_anchor)
             .map_err(|source| system(&anchor.display().to_string(), source))
     }
@@ -87,6 +91,9 @@ impl Network {
                 .map_err(|source| system(&from.display().to_string(), source))?;
             Self::copy_anchor(&self.folder(who).join(ANCHOR_FILE), &anchor_in(into, who))?;
         }
+        if let Some(database) = self.database() {
+            database.save(into)?;
+        }
         self.start_all()
     }
 
@@ -102,6 +109,9 @@ impl Network {
                 &anchor_in(snapshot, who),
                 &self.folder(who).join(ANCHOR_FILE),
             )?;
+        }
+        if let Some(database) = self.database() {
+            database.restore(snapshot)?;
         }
         self.start_all()
     }

@@ -33,6 +33,16 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Look whether its process is still there, and end it.",
     },
     ErrorInfo {
+        code: "lab.no_postgres",
+        cause: "A scenario has network.database = \"postgres\", and PostgreSQL is not installed.",
+        action: "Install it: apt-get install postgresql.",
+    },
+    ErrorInfo {
+        code: "lab.postgres",
+        cause: "The PostgreSQL server of a run did not start, or refused a statement.",
+        action: "Read the end of its log, which stands with the message: most often the disk is full, or memory is missing.",
+    },
+    ErrorInfo {
         code: "lab.system",
         cause: "A file, a folder or a port that a run needs could not be had.",
         action: "Check the path that the message names, its permissions, and the room on its disk; TMPDIR says where networks are kept.",
@@ -45,6 +55,10 @@ impl Coded for NetworkError {
             NetworkError::System { .. } => "lab.system",
             NetworkError::Bootstrap(_) => "lab.bootstrap",
             NetworkError::Setting { .. } => "lab.bad_setting",
+            NetworkError::Database(
+                pgserver::ServerError::NotInstalled | pgserver::ServerError::NoUser,
+            ) => "lab.no_postgres",
+            NetworkError::Database(_) => "lab.postgres",
             NetworkError::Process(error) => error.code(),
             NetworkError::Client(_) => "lab.bad_endpoint",
         }

@@ -19,6 +19,10 @@ pub const FIXED: &[&str] = &[
     "api.listen",
     "api.tokens",
     "notary.validating",
+    "database.url",
+    "database.password_file",
+    "database.ca",
+    "database.schema",
 ];
 
 /// A node's configuration file. A chain node's holds passphrases.
@@ -50,6 +54,16 @@ impl ConfigFile {
                 message: error.message().to_owned(),
             })?;
         Ok(Self { path, base, now })
+    }
+
+    /// Adds a section to bootstrap's values, and writes the file.
+    pub(super) fn add_section(
+        &mut self,
+        name: &str,
+        section: toml::Table,
+    ) -> Result<(), NetworkError> {
+        self.base.insert(name.to_owned(), section.into());
+        self.lay(&Settings::new()).map(drop)
     }
 
     /// Writes bootstrap's values with exactly these settings applied. Returns whether that changed the file.

@@ -19,6 +19,10 @@ pub struct NetworkOptions {
     pub settings: Vec<String>,
     /// Whether the notary validates.
     pub validating: bool,
+    /// Whether the nodes keep their data on one PostgreSQL server, which the network starts.
+    pub database: bool,
+    /// Whether they reach it through a proxy that can delay ([`Network::set_database_latency`](super::Network::set_database_latency)).
+    pub database_link: bool,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
     /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
@@ -34,6 +38,8 @@ impl NetworkOptions {
             folder: None,
             settings: Vec::new(),
             validating: false,
+            database: false,
+            database_link: false,
             second_notary: false,
             links: false,
         }

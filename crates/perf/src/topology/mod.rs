@@ -6,6 +6,7 @@ mod chain_network;
 mod codes;
 mod config_file;
 mod copy;
+mod database;
 mod description;
 mod external;
 mod link;

@@ -12,9 +12,11 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
+use pgserver::PgServer;
 use tempfile::TempDir;
 
 use super::config_file::ConfigFile;
+use super::database::NetworkDatabase;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
@@ -47,6 +49,7 @@ pub struct Network {
     notary: Member,
     banks: Vec<Member>,
     links: Option<Links>,
+    database: Option<NetworkDatabase>,
     root: PathBuf,
     temporary: Option<TempDir>,
 }
@@ -158,13 +161,44 @@ impl Network {
             .enumerate()
             .map(|(at, bank)| member(at + 1, legal_name(bank)))
             .collect();
-        Ok(Self {
+        let mut network = Self {
             notary: member(0, legal_name(NOTARY))?,
             banks: banks?,
             links,
+            database: None,
             root,
             temporary,
-        })
+        };
+        if options.database {
+            network.add_database(options.database_link)?;
+        }
+        Ok(network)
+    }
+
+    /// Starts a database server, and configures every node to use it.
+    fn add_database(&mut self, link: bool) -> Result<(), NetworkError> {
+        let database = NetworkDatabase::start(link)?;
+        for member in self.members_mut() {
+            database.configure(&member.folder, &mut member.config)?;
+        }
+        self.database = Some(database);
+        Ok(())
+    }
+
+    /// Returns the database server, for tests that disturb it.
+    pub fn database_server(&mut self) -> Option<&mut PgServer> {
+        self.database.as_mut().map(NetworkDatabase::server)
+    }
+
+    /// Sets the time of a round trip to the database server, if the nodes reach it through a proxy.
+    pub fn set_database_latency(&self, latency_ms: f64) {
+        if let Some(database) = &self.database {
+            database.set_latency(latency_ms);
+        }
+    }
+
+    pub(super) fn database(&mut self) -> Option<&mut NetworkDatabase> {
+        self.database.as_mut()
     }
 
     /// Starts all members that do not run, and waits until all are ready.
@@ -259,7 +293,10 @@ impl Network {
 
     /// Returns the bytes on disk, over all members.
     pub fn disk_use(&self) -> Result<DiskUse, NetworkError> {
-        let mut sum = DiskUse::default();
+        let mut sum = match &self.database {
+            Some(database) => database.disk_use()?,
+            None => DiskUse::default(),
+        };
         for who in self.everybody() {
             let folder = self.data(who);
             let part = DiskUse::of(&folder)
@@ -332,6 +369,9 @@ impl Network {
     pub fn keep(mut self) -> PathBuf {
         for member in self.members_mut() {
             member.process.leave_running();
+        }
+        if let Some(database) = self.database.take() {
+            database.leave_running();
         }
         if let Some(temporary) = self.temporary.take() {
             return temporary.keep();

@@ -27,6 +27,9 @@ pub enum NetworkError {
         /// The error.
         message: String,
     },
+    /// The database server of the nodes failed.
+    #[error(transparent)]
+    Database(#[from] pgserver::ServerError),
     /// A process failed.
     #[error(transparent)]
     Process(#[from] ProcessError),

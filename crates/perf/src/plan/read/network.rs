@@ -7,7 +7,7 @@ use toml::Value;
 
 use crate::plan::checks::Checks;
 use crate::plan::limits::{BANKS_MAX, SETTINGS_MAX};
-use crate::plan::model::{Link, Network, NodeSettings, NotaryKind, Target};
+use crate::plan::model::{DatabaseKind, Link, Network, NodeSettings, NotaryKind, Target};
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::Tree;
 
@@ -20,6 +20,8 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     let mut network = Network {
         banks: BANKS,
         notary: NotaryKind::Single,
+        database: DatabaseKind::Embedded,
+        database_latency_ms: None,
         settings: BTreeMap::new(),
         nodes: BTreeMap::new(),
         link: None,
@@ -34,10 +36,29 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     if reader.one_of(section, "notary") == Some("validating") {
         network.notary = NotaryKind::Validating;
     }
+    if reader.one_of(section, "database") == Some("postgres") {
+        network.database = DatabaseKind::Postgres;
+    }
+    network.database_latency_ms = reader.number(section, "database_latency_ms");
+    if network.database == DatabaseKind::Embedded {
+        let why = "applies only with `network.database = \"postgres\"`";
+        reader.forbid(section, &["database_latency_ms"], why);
+    }
     if let Some(target) = reader.sub(section, "target") {
         let target = self::target(reader, target);
         let why = "cannot be used with a target, because the laboratory does not own its nodes";
-        reader.forbid(section, &["settings", "nodes", "notary", "link"], why);
+        reader.forbid(
+            section,
+            &[
+                "settings",
+                "nodes",
+                "notary",
+                "database",
+                "database_latency_ms",
+                "link",
+            ],
+            why,
+        );
         let count = u32::try_from(target.banks.len()).expect("a list of bounded length");
         if section.has("banks") && network.banks != count {
             let message = format!(

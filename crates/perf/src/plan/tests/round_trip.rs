@@ -9,9 +9,9 @@ use toml::Value;
 
 use super::SWAP;
 use crate::plan::{
-    Audit, Axis, Case, Closed, Knee, Link, Load, METRICS, Monitors, Network, NoChecks,
-    NodeSettings, NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step,
-    Target, Think, Work, parse,
+    Audit, Axis, Case, Closed, DatabaseKind, Knee, Link, Load, METRICS, Monitors, Network,
+    NoChecks, NodeSettings, NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape,
+    Step, Target, Think, Work, parse,
 };
 use crate::results::CONDITIONS;
 
@@ -94,9 +94,15 @@ fn network() -> impl Strategy<Value = Network> {
             banks: banks.into_iter().map(Into::into).collect(),
             notary: notary.map(Into::into),
         });
-    let free = (3..65u32, any::<bool>(), settings(), nodes, link()).prop_map(
-        |(banks, validating, settings, nodes, link)| Network {
+    let kinds = (any::<bool>(), option::of(option::of(0.0..100.0f64)));
+    let free = (3..65u32, kinds, settings(), nodes, link()).prop_map(
+        |(banks, (validating, postgres), settings, nodes, link)| Network {
             banks,
+            database: match postgres {
+                Some(_) => DatabaseKind::Postgres,
+                None => DatabaseKind::Embedded,
+            },
+            database_latency_ms: postgres.flatten(),
             notary: if validating {
                 NotaryKind::Validating
             } else {
@@ -113,6 +119,8 @@ fn network() -> impl Strategy<Value = Network> {
         1 => target.prop_map(|target| Network {
             banks: u32::try_from(target.banks.len()).expect("few"),
             notary: NotaryKind::Single,
+            database: DatabaseKind::Embedded,
+            database_latency_ms: None,
             settings: BTreeMap::new(),
             nodes: BTreeMap::new(),
             link: None,

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use toml::Value;
 
-use crate::plan::{ChainPlan, Load, NoChecks, Options, Plan, Shape, Think, Work, parse};
+use crate::plan::{
+    ChainPlan, DatabaseKind, Load, NoChecks, Options, Plan, Shape, Think, Work, parse,
+};
 use crate::report::figures::{bytes, duration, figure};
 use crate::results::{CONDITIONS, Machine, Point, Published, Scenario, Stretch};
 
@@ -170,9 +172,10 @@ fn store(plan: &Plan) -> String {
         Some(chain) => chain.target.is_none(),
         None => plan.network.target.is_none() && plan.network.banks > 0,
     };
-    match is_ours {
-        true => "each node's embedded store".to_owned(),
-        false => String::new(),
+    match (is_ours, plan.network.database) {
+        (true, DatabaseKind::Embedded) => "each node's embedded store".to_owned(),
+        (true, DatabaseKind::Postgres) => "one PostgreSQL server for all nodes".to_owned(),
+        (false, _) => String::new(),
     }
 }
 
