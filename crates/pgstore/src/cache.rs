@@ -71,6 +71,15 @@ impl<T: TableSet> Cache<T> {
             .stats
             .folded
             .store(folded, std::sync::atomic::Ordering::Relaxed);
+        if lease.head == 0 {
+            let rows = client.query_one(&shared.statements.has_rows, &[]).await;
+            let rows = rows.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+            if rows.get(0) {
+                return Err(DatabaseError::ImportCutShort {
+                    schema: shared.target.schema.clone(),
+                });
+            }
+        }
         let oldest = client.query_one(&shared.statements.oldest, &[]).await;
         let oldest = oldest.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
         let oldest = unsigned(oldest.get(0))?;

@@ -193,7 +193,8 @@ fn start_threads<T: TableSet>(
     }
 }
 
-fn runtime() -> Result<Runtime, DatabaseError> {
+/// Returns a runtime for one thread.
+pub(crate) fn runtime() -> Result<Runtime, DatabaseError> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| DatabaseError::System(format!("cannot start a runtime: {error}")))
 }

@@ -92,6 +92,12 @@ pub enum DatabaseError {
         /// The schema.
         schema: String,
     },
+    /// A store was to be moved to the schema, and only a part of it is there.
+    #[error("the schema {schema} holds a part of a store that was to be moved to it")]
+    ImportCutShort {
+        /// The schema.
+        schema: String,
+    },
     /// The cache was made of another database.
     #[error("the cache in {0} belongs to another database")]
     ForeignCache(std::path::PathBuf),
@@ -185,6 +191,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "database.foreign_schema",
         cause: "The schema was made by a node with another legal name.",
         action: "Give each node a schema of its own: correct database.schema.",
+    },
+    ErrorInfo {
+        code: "database.import_cut_short",
+        cause: "tally db import was cut short, so the schema holds a part of the node's data only.",
+        action: "Run tally db import again.",
     },
     ErrorInfo {
         code: "database.foreign_cache",
@@ -305,6 +316,7 @@ impl Coded for DatabaseError {
             Self::Deposed { .. } => "database.deposed",
             Self::Restored { .. } => "database.restored",
             Self::ForeignSchema { .. } => "database.foreign_schema",
+            Self::ImportCutShort { .. } => "database.import_cut_short",
             Self::ForeignCache(_) => "database.foreign_cache",
             Self::Store(failure) => failure.code,
             Self::Cache(error) => error.code(),

@@ -119,15 +119,7 @@ impl Folder {
 
     async fn send(&self, client: &Client, number: u64, part: &Part) -> Result<(), DatabaseError> {
         let number = signed(number);
-        let values: [&(dyn ToSql + Sync); 7] = [
-            &number,
-            &self.fence,
-            &part.gone_tables,
-            &part.gone_keys,
-            &part.tables,
-            &part.keys,
-            &part.values,
-        ];
+        let values = part.values_of(&number, &self.fence);
         let sent = client.query_opt(&self.shared.statements.fold, &values);
         if self.answer(sent).await?.is_none() {
             return Err(DatabaseError::Deposed {
@@ -160,17 +152,34 @@ impl Folder {
 
 /// The rows of one statement.
 #[derive(Default)]
-struct Part {
+pub(crate) struct Part {
     gone_tables: Vec<i16>,
     gone_keys: Vec<Vec<u8>>,
     tables: Vec<i16>,
     keys: Vec<Vec<u8>>,
     values: Vec<Vec<u8>>,
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Part {
-    fn add(&mut self, key: &ChangedKey, value: Option<Vec<u8>>) {
+    /// Returns the values of the statement.
+    pub(crate) fn values_of<'a>(
+        &'a self,
+        number: &'a i64,
+        fence: &'a i64,
+    ) -> [&'a (dyn ToSql + Sync); 7] {
+        [
+            number,
+            fence,
+            &self.gone_tables,
+            &self.gone_keys,
+            &self.tables,
+            &self.keys,
+            &self.values,
+        ]
+    }
+
+    pub(crate) fn add(&mut self, key: &ChangedKey, value: Option<Vec<u8>>) {
         self.bytes += key.key.len() + value.as_ref().map_or(0, Vec::len);
         match value {
             Some(value) => {

@@ -31,6 +31,10 @@ pub(crate) struct Statements {
     pub(crate) commits: String,
     /// Deletes the commits that the present rows include and that are older than `$1` milliseconds.
     pub(crate) prune: String,
+    /// Deletes all present rows: `$1` the fence.
+    pub(crate) clear: String,
+    /// Reads whether there are present rows.
+    pub(crate) has_rows: String,
     /// Reads whether the tables are there.
     pub(crate) exists: String,
 }
@@ -107,6 +111,10 @@ impl Statements {
                 "delete from {s}.commits where number <= (select number from {s}.folded)
                    and at < now() - $1::bigint * interval '1 millisecond'"
             ),
+            clear: format!(
+                "delete from {s}.rows where exists (select from {s}.folded where fence = $1 and number = 0)"
+            ),
+            has_rows: format!("select exists (select from {s}.rows)"),
             exists: format!("select to_regclass('{schema}.lease') is not null"),
         }
     }

@@ -3,7 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    api, attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary,
+    api, attachment, chain, completions, contract, db, doctor, flow, ledger, network, node, notary,
     recover, tx, user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
@@ -38,6 +38,9 @@ pub enum Command {
     /// Balances and states of a node
     #[command(subcommand)]
     Vault(vault::Command),
+    /// The data of a stopped node on a database server: make the tables, check, move
+    #[command(subcommand)]
+    Db(db::Command),
     /// Transactions
     #[command(subcommand)]
     Tx(tx::Command),
@@ -83,6 +86,7 @@ impl Command {
             Command::Notary(command) => command.wants_json(),
             Command::Flow(command) => command.wants_json(),
             Command::Vault(command) => command.wants_json(),
+            Command::Db(command) => command.wants_json(),
             Command::Tx(command) => command.wants_json(),
             Command::Attachment(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
@@ -107,6 +111,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Notary(command) => command.run(),
         Command::Flow(command) => command.run(),
         Command::Vault(command) => command.run(register),
+        Command::Db(command) => command.run(),
         Command::Tx(command) => command.run(),
         Command::Attachment(command) => command.run(),
         Command::Ledger(command) => command.run(),

@@ -13,6 +13,7 @@ mod clock;
 mod clock_view;
 mod columns;
 mod consents;
+mod database_moves;
 mod deliveries;
 mod described;
 mod equivocations;
@@ -65,6 +66,7 @@ mod view_rows;
 mod workers;
 
 pub use apps::Apps;
+pub use database_moves::{check_database, export_database, import_database, migrate_database};
 pub use described::described_flows;
 pub use node_folder::forget_member;
 pub use rebuild::{Rebuilt, rebuild_view};

@@ -35,6 +35,18 @@ pub enum StartError {
     /// The data was on a database server, but none is configured.
     #[error("database.url is not set, but {0} is the cache of a database")]
     DatabaseLeft(PathBuf),
+    /// A command needs a database server.
+    #[error("the node's configuration names no database")]
+    NoDatabase,
+    /// There is no embedded store to move.
+    #[error("there is no store in {0}")]
+    NothingToMove(PathBuf),
+    /// A folder is where another is to be made.
+    #[error("{0} is in the way")]
+    InTheWay(PathBuf),
+    /// The rows on the database server and those in the folder differ.
+    #[error("the rows on the database server and in the node's folder differ: {0}")]
+    Differs(String),
     /// A command works on the embedded store only.
     #[error(
         "the node's data is on a database server, and this command works on the embedded store"
@@ -127,6 +139,10 @@ impl StartError {
             | Self::EmbeddedStore(_)
             | Self::DatabaseLeft(_)
             | Self::NotEmbedded
+            | Self::NoDatabase
+            | Self::NothingToMove(_)
+            | Self::InTheWay(_)
+            | Self::Differs(_)
             | Self::Apps(_)
             | Self::System(_) => false,
         }
@@ -174,7 +190,27 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "database.embedded_store",
         cause: "The configuration names a database server, but the node's folder has an embedded store, whose ledger would be left behind.",
-        action: "Remove database.url to go on with the embedded store. Otherwise move the store's folder away and keep it.",
+        action: "Run tally db import to move it to the server, or remove database.url to go on with the embedded store.",
+    },
+    ErrorInfo {
+        code: "database.no_url",
+        cause: "A command on the database server was given for a node whose configuration names none.",
+        action: "Set database.url in node.toml.",
+    },
+    ErrorInfo {
+        code: "database.nothing_to_move",
+        cause: "The embedded store that was to be moved to the database server isn't there.",
+        action: "Check the node's folder. If the store was moved already, start the node.",
+    },
+    ErrorInfo {
+        code: "database.in_the_way",
+        cause: "A folder of an earlier move, or an embedded store, is at the place where the command makes one.",
+        action: "Move it away, and keep it until the node runs well.",
+    },
+    ErrorInfo {
+        code: "database.differs",
+        cause: "The rows on the database server and those in the node's folder differ. Nothing was moved.",
+        action: "If the schema was used before, give the node an empty one in database.schema. Otherwise keep both, and restore the database from the newest backup.",
     },
     ErrorInfo {
         code: "database.not_configured",
@@ -215,6 +251,10 @@ impl Coded for StartError {
             StartError::EmbeddedStore(_) => "database.embedded_store",
             StartError::DatabaseLeft(_) => "database.not_configured",
             StartError::NotEmbedded => "database.not_embedded",
+            StartError::NoDatabase => "database.no_url",
+            StartError::NothingToMove(_) => "database.nothing_to_move",
+            StartError::InTheWay(_) => "database.in_the_way",
+            StartError::Differs(_) => "database.differs",
             StartError::Files(error) => error.code(),
             StartError::StoreFailed(failure) => failure.code,
             StartError::Kernel(error) => error.code(),

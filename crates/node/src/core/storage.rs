@@ -14,7 +14,7 @@ use crate::bootstrap::files::read_secret;
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
 
 /// The folder of the cache of a database, within the data folder.
-const CACHE: &str = "database-cache";
+pub(super) const CACHE: &str = "database-cache";
 /// Bytes of the organisation's name in the name of a schema.
 const SCHEMA_NAME_BYTES_MAX: usize = 40;
 /// Hexadecimal digits of the party's id in the name of a schema.
@@ -80,7 +80,7 @@ pub(super) fn refuse_database(files: &NodeFiles) -> Result<(), StartError> {
 }
 
 /// Returns the settings of the database, if the node has one.
-fn settings(files: &NodeFiles) -> Result<Option<Settings>, StartError> {
+pub(super) fn settings(files: &NodeFiles) -> Result<Option<Settings>, StartError> {
     let section = &files.config.database;
     if section.url.is_empty() {
         return Ok(None);

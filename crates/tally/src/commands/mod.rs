@@ -5,6 +5,7 @@ pub mod attachment;
 pub mod chain;
 pub mod completions;
 pub mod contract;
+pub mod db;
 pub mod doctor;
 pub mod flow;
 pub mod ledger;

@@ -3,9 +3,14 @@
 
 use std::fs;
 
+use api::{Balances, LedgerPage, Wait};
+use client::Client;
+use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Who};
+use pgserver::{PASSWORD, PgServer, ServerOptions, USER};
 
 use crate::stage::banks::Banks;
+use crate::stage::command::tally;
 use crate::stage::{self, A, B, Seeded};
 
 /// Rounds of disturbances.
@@ -127,7 +132,7 @@ fn a_node_says_what_is_wrong_with_its_database() {
     fs::create_dir_all(network.data(A).join("ledger")).expect("made");
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&password, private).expect("changed");
-    fs::write(&password, pgserver::PASSWORD).expect("written");
+    fs::write(&password, PASSWORD).expect("written");
     let refused = network.start(A).expect_err("an embedded store").to_string();
     assert!(refused.contains("database.embedded_store"), "{refused}");
 
@@ -142,4 +147,96 @@ fn a_node_says_what_is_wrong_with_its_database() {
     fs::write(&config, table.to_string()).expect("written");
     let refused = network.start(A).expect_err("data elsewhere").to_string();
     assert!(refused.contains("database.not_configured"), "{refused}");
+}
+
+async fn issue_and_pay(client: &Client, to: &str) {
+    for quantity in [500, 70, 3] {
+        let start = cash::issue_and_pay("GBP", quantity, to).expect("arguments");
+        stage::completes(client, start, Wait::Delivered).await;
+    }
+    let start = cash::issue("GBP", 1_000).expect("arguments");
+    stage::completes(client, start, Wait::Finalised).await;
+}
+
+async fn books(client: &Client) -> (Balances, LedgerPage) {
+    (
+        client.balances().await.expect("balances"),
+        client.ledger(None, 1_000).await.expect("the ledger"),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_moves_to_a_server_and_back_without_a_difference() {
+    let mut network = stage::network(&["A", "B"]);
+    let (folder, to) = (network.folder(A).to_path_buf(), network.name(B).to_owned());
+    issue_and_pay(&stage::client(&network, A), &to).await;
+    let before = books(&stage::client(&network, A)).await;
+    network.stop(A).expect("stops");
+
+    let server = PgServer::start(&ServerOptions::default()).expect("PostgreSQL starts");
+    let config = folder.join("node.toml");
+    let without = fs::read_to_string(&config).expect("readable");
+    let refused = tally(&folder, "db import --node % --json");
+    assert!(refused.err.contains("database.no_url"), "{}", refused.err);
+    let password = folder.join("database-password");
+    fs::write(&password, PASSWORD).expect("written");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&password, private).expect("changed");
+    let section = format!(
+        "\n[database]\nurl = \"postgres://{USER}@127.0.0.1:{}/{USER}\"\npassword_file = \"database-password\"\nschema = \"bank\"\n",
+        server.port()
+    );
+    fs::write(&config, format!("{without}{section}")).expect("written");
+    let refused = network.start(A).expect_err("data in the folder");
+    assert!(
+        refused.to_string().contains("database.embedded_store"),
+        "{refused}"
+    );
+    let refused = tally(&folder, "db export --node % --json");
+    assert!(
+        refused.err.contains("database.in_the_way"),
+        "{}",
+        refused.err
+    );
+
+    let made = tally(&folder, "db migrate --node % --json");
+    assert_eq!(made.code, 0, "{}", made.err);
+    // As if an import had been cut short.
+    server
+        .query("insert into bank.rows values (1, '\\x00', '\\x00')")
+        .expect("inserted");
+    let moved = tally(&folder, "db import --node % --json");
+    assert_eq!(moved.code, 0, "{}", moved.err);
+    assert!(moved.json()["rows"].as_u64().expect("a number") > 10);
+    network.start(A).expect("starts on the server");
+    assert_eq!(
+        books(&stage::client(&network, A)).await,
+        before,
+        "moved to the server"
+    );
+    issue_and_pay(&stage::client(&network, A), &to).await;
+    let after = books(&stage::client(&network, A)).await;
+    let held = tally(&folder, "db check --node % --json");
+    assert!(held.err.contains("store.locked"), "{}", held.err);
+    network.stop(A).expect("stops");
+
+    let checked = tally(&folder, "db check --node % --json");
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    let damage = "update bank.rows set value = value || '\\x00' where (tab, key) = (select tab, key from bank.rows order by tab, key limit 1)";
+    server.query(damage).expect("changed");
+    let checked = tally(&folder, "db check --node % --json");
+    assert!(checked.err.contains("database.differs"), "{}", checked.err);
+    let mend = damage.replace("value || '\\x00'", "substring(value for length(value) - 1)");
+    server.query(&mend).expect("changed");
+
+    let moved = tally(&folder, "db export --node % --json");
+    assert_eq!(moved.code, 0, "{}", moved.err);
+    fs::write(&config, without).expect("written");
+    network.start(A).expect("starts on its folder");
+    assert_eq!(
+        books(&stage::client(&network, A)).await,
+        after,
+        "moved back"
+    );
+    issue_and_pay(&stage::client(&network, A), &to).await;
 }
