@@ -6,8 +6,8 @@ use std::pin::pin;
 use futures_util::StreamExt;
 use primitives::storage::{Reads, TableSet, WriteBatch};
 use store::{
-    ChangedKey, Embedded, OpenError, Options, POSITION_KEY, decode_commit, position_row,
-    read_position,
+    CachePosition, ChangedKey, Embedded, OpenError, Options, POSITION_KEY, decode_commit,
+    position_row, read_position,
 };
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -27,8 +27,8 @@ pub(crate) struct Cache<T: TableSet> {
     options: Options,
     table: T,
     pub(crate) store: Embedded<T>,
-    /// The database and the last commit, unless the cache is new.
-    pub(crate) position: Option<([u8; 16], u64)>,
+    /// The last commit, unless the cache is new.
+    position: Option<CachePosition>,
 }
 
 impl<T: TableSet> Cache<T> {
@@ -80,24 +80,24 @@ impl<T: TableSet> Cache<T> {
                 });
             }
         }
-        let oldest = client.query_one(&shared.statements.oldest, &[]).await;
-        let oldest = oldest.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
-        let oldest = unsigned(oldest.get(0))?;
         let known = match self.position {
-            Some((found, _)) if found != database => {
+            Some(found) if found.database != database => {
                 return Err(DatabaseError::ForeignCache(self.path));
             }
-            Some((_, known)) if known > lease.head => {
+            Some(found) if found.number > lease.head => {
                 return Err(DatabaseError::Restored {
                     schema: shared.target.schema.clone(),
                     server: lease.head,
-                    known,
+                    known: found.number,
                 });
             }
-            // The next commit is there, or was not made yet.
-            Some((_, known)) if known >= folded || (1..=known + 1).contains(&oldest) => known,
+            Some(found) if has_all_after(client, shared, found, lease.head).await? => found.number,
             Some(_) | None => {
                 self = self.cleared()?;
+                let id = self.store.store_id().to_string();
+                let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &id.as_bytes()];
+                let renamed = client.execute(&shared.statements.rename, &values).await;
+                renamed.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
                 self.copy_rows(client, shared, database).await?;
                 folded
             }
@@ -164,7 +164,7 @@ impl<T: TableSet> Cache<T> {
         let (mut next, mut unfolded) = (known + 1, Vec::new());
         while let Some(row) = commits.next().await {
             let row = row.map_err(sort)?;
-            let number = unsigned(row.get(0))?;
+            let (number, fence) = (unsigned(row.get(0))?, unsigned(row.get(2))?);
             let mut batch = decode_commit::<T>(number, row.get(1)).map_err(DatabaseError::Store)?;
             if number > folded {
                 let keys = batch.writes.iter().map(|write| ChangedKey {
@@ -177,7 +177,7 @@ impl<T: TableSet> Cache<T> {
                 if number != next {
                     break;
                 }
-                let position = position_row(self.table, database, number);
+                let position = position_row(self.table, database, number, fence);
                 batch.writes.extend(position.writes);
                 self.write(batch)?;
                 next += 1;
@@ -190,7 +190,9 @@ impl<T: TableSet> Cache<T> {
             )));
         }
         if next == known + 1 {
-            self.write(position_row(self.table, database, head))?;
+            // The last commit is never deleted. Before the first one, no fence is compared.
+            let fence = fence_of(client, shared, head).await?.unwrap_or(0);
+            self.write(position_row(self.table, database, head, fence))?;
         }
         Ok(unfolded)
     }
@@ -220,6 +222,38 @@ impl<T: TableSet> Cache<T> {
         remove(&path)?;
         Self::open(&path, &options, table)
     }
+}
+
+/// Returns whether the server has every commit after the cache's last one, and has that one too. A server that lost commits may have others of
+/// the same numbers.
+async fn has_all_after(
+    client: &Client,
+    shared: &DatabaseState,
+    found: CachePosition,
+    head: u64,
+) -> Result<bool, DatabaseError> {
+    let sort = |error| DatabaseError::of(&error, &shared.target.shown);
+    if found.number > 0 && fence_of(client, shared, found.number).await? != Some(found.fence) {
+        return Ok(false);
+    }
+    let after = signed(found.number);
+    let count = client
+        .query_one(&shared.statements.count_after, &[&after])
+        .await;
+    Ok(unsigned(count.map_err(sort)?.get(0))? == head - found.number)
+}
+
+/// Returns the fence of a commit, unless it is deleted.
+async fn fence_of(
+    client: &Client,
+    shared: &DatabaseState,
+    number: u64,
+) -> Result<Option<u64>, DatabaseError> {
+    let row = client
+        .query_opt(&shared.statements.fence_of, &[&signed(number)])
+        .await;
+    let row = row.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+    row.map(|row| unsigned(row.get(0))).transpose()
 }
 
 /// Returns whether the files are of no use, so that a cache is better made anew.

@@ -30,6 +30,19 @@ struct Changed {
     stopping: bool,
 }
 
+impl Changed {
+    fn insert(&mut self, number: u64, keys: Vec<ChangedKey>) {
+        assert!(number > self.number, "commits are applied in order");
+        self.number = number;
+        for key in keys {
+            let bytes = key.key.len() + KEY_OVERHEAD_BYTES;
+            if self.keys.insert(key) {
+                self.bytes += bytes;
+            }
+        }
+    }
+}
+
 impl Changes {
     /// Adds the keys of a commit. Blocks while too many wait.
     pub(crate) fn add(&self, number: u64, keys: Vec<ChangedKey>) {
@@ -41,14 +54,12 @@ impl Changes {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        assert!(number > state.number, "commits are applied in order");
-        state.number = number;
-        for key in keys {
-            let bytes = key.key.len() + KEY_OVERHEAD_BYTES;
-            if state.keys.insert(key) {
-                state.bytes += bytes;
-            }
-        }
+        state.insert(number, keys);
+    }
+
+    /// Adds the keys of commits that were not folded before the start. Never blocks: no fold runs yet.
+    pub(crate) fn load(&self, number: u64, keys: Vec<ChangedKey>) {
+        self.lock().insert(number, keys);
     }
 
     /// Takes all keys, and the number of the last commit.
@@ -90,5 +101,47 @@ impl Changes {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Changed> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(from: u64) -> Vec<ChangedKey> {
+        let key = |number: u64| ChangedKey {
+            table: 1,
+            key: number.to_be_bytes().to_vec(),
+        };
+        (from..from + 1_000).map(key).collect()
+    }
+
+    #[test]
+    fn start_with_more_keys_than_wait_later_does_not_block() {
+        let changes = Changes::default();
+        changes.begin(5);
+        let commits = 2 * CHANGES_BYTES_MAX / (1_000 * KEY_OVERHEAD_BYTES);
+        for number in 0..commits as u64 {
+            changes.load(6 + number, keys(number * 1_000));
+        }
+        assert!(changes.wait(Duration::from_secs(3_600)), "a fold is due");
+        let (taken, last) = changes.take();
+        assert_eq!((taken.len(), last), (commits * 1_000, 5 + commits as u64));
+        changes.add(last + 1, keys(0));
+        assert_eq!(changes.take(), (keys(0).into_iter().collect(), last + 1));
+    }
+
+    #[test]
+    fn stop_lets_a_waiting_commit_go_on() {
+        let changes = Changes::default();
+        let commits = 2 + CHANGES_BYTES_MAX / (1_000 * KEY_OVERHEAD_BYTES);
+        for number in 0..commits as u64 {
+            changes.load(1 + number, keys(number * 1_000));
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| changes.add(commits as u64 + 1, keys(0)));
+            changes.stop();
+        });
+        assert!(!changes.wait(Duration::from_secs(3_600)));
     }
 }

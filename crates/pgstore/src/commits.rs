@@ -23,12 +23,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
 use crate::error::DatabaseError;
-use crate::lease::{Lease, look, millis, signed};
-use crate::session;
+use crate::lease::{Lease, look, millis, signed, unsigned};
+use crate::session::{self, within};
 use crate::state::DatabaseState;
 
-/// Time after which an unanswered statement counts as one of a lost connection.
+/// Time after which an unanswered statement counts as one of a lost connection, without the time to send it.
 const ANSWER: Duration = Duration::from_secs(10);
+/// The slowest connection on which commits of any size are answered in time, in bytes a second.
+const BYTES_PER_S_MIN: u64 = 256 << 10;
 /// Pauses between attempts to reach the server, at least and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
@@ -46,8 +48,8 @@ struct Waiting {
 enum Answer {
     /// Rows that a commit added: 1, or 0 if the fence or the head differs.
     Commit(Result<u64, DatabaseError>),
-    /// Rows that a renewal of the lease changed: 1, or 0 if the fence differs.
-    Renewal(Result<u64, DatabaseError>),
+    /// Whether the lease was renewed: not if the fence differs.
+    Renewal(Result<bool, DatabaseError>),
 }
 
 /// Why the pipeline stops sending on a connection.
@@ -132,33 +134,41 @@ impl Pipeline {
         let DatabaseState {
             target, statements, ..
         } = &*self.shared;
-        let sort = |error| DatabaseError::of(&error, &target.shown);
-        Ok([
-            client.prepare(&statements.commit).await.map_err(sort)?,
-            client.prepare(&statements.renew).await.map_err(sort)?,
-        ])
+        let commit = client.prepare(&statements.commit);
+        let commit = within(ANSWER, target, commit).await?;
+        let renew = client.prepare(&statements.renew);
+        Ok([commit, within(ANSWER, target, renew).await?])
     }
 
     /// Sends what waits and what comes, until the connection fails or an answer shows that the head differs.
     async fn send(&mut self, client: &Client, [commit, renew]: &[Statement; 2]) -> Halt {
         let shared = Arc::clone(&self.shared);
         let (fence, lease_ms) = (self.lease.fence, millis(shared.target.lease));
-        let database = shared.target.shown.as_str();
-        let execute = |waiting: &Waiting| {
+        let target = &shared.target;
+        let execute = |waiting: &Waiting, bytes: u64| {
             let (number, rows) = (signed(waiting.number), Arc::clone(&waiting.rows));
+            let limit = ANSWER + Duration::from_secs(bytes / BYTES_PER_S_MIN);
             async move {
                 let rows = rows.as_slice();
                 let values: [&(dyn ToSql + Sync); 3] = [&number, &fence, &rows];
-                Answer::Commit(within(client.execute(commit, &values), database).await)
+                let done = client.execute(commit, &values);
+                Answer::Commit(within(limit, target, done).await)
             }
         };
-        let renewal = || async move {
-            let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
-            Answer::Renewal(within(client.execute(renew, &values), database).await)
+        let renewal = |bytes: u64| {
+            let limit = ANSWER + Duration::from_secs(bytes / BYTES_PER_S_MIN);
+            async move {
+                let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
+                let renewed = client.query_opt(renew, &values);
+                let renewed = within(limit, target, renewed).await;
+                Answer::Renewal(renewed.map(|row| row.is_some()))
+            }
         };
         let mut answers = FuturesOrdered::new();
+        let mut bytes = 0;
         for waiting in &self.waiting {
-            answers.push_back(Either::Left(execute(waiting)));
+            bytes += waiting.rows.len() as u64;
+            answers.push_back(Either::Left(execute(waiting, bytes)));
         }
         let mut renewals = tokio::time::interval(shared.target.lease / 3);
         renewals.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -168,7 +178,7 @@ impl Pipeline {
                 biased;
                 Some(answer) = answers.next(), if !answers.is_empty() => match answer {
                     Answer::Commit(Ok(1)) => self.confirm_front(),
-                    Answer::Renewal(Ok(1)) => {}
+                    Answer::Renewal(Ok(true)) => {}
                     Answer::Commit(Ok(_)) | Answer::Renewal(Ok(_)) => {
                         // The later commits have found a wrong head too, or are confirmed by the head that is read next.
                         while answers.next().await.is_some() {}
@@ -181,14 +191,16 @@ impl Pipeline {
                 commit = self.queue.recv(), if is_open => match commit {
                     Some(ServerCommit { number, rows, confirm }) => {
                         let waiting = Waiting { number, rows: Arc::new(rows), confirm };
-                        answers.push_back(Either::Left(execute(&waiting)));
                         self.waiting.push_back(waiting);
+                        let bytes = self.waiting_bytes();
+                        let last = self.waiting.back().expect("it was pushed");
+                        answers.push_back(Either::Left(execute(last, bytes)));
                     }
                     None => is_open = false,
                 },
                 _ = &mut self.close, if !self.close.is_terminated() => self.queue.close(),
                 _ = renewals.tick(), if is_open => {
-                    answers.push_back(Either::Right(renewal()));
+                    answers.push_back(Either::Right(renewal(self.waiting_bytes())));
                 }
                 else => return Halt::Finished,
             }
@@ -201,36 +213,43 @@ impl Pipeline {
             target, statements, ..
         } = &*self.shared;
         self.shared.stats.read_back.fetch_add(1, Relaxed);
-        let row = within(
-            async { Ok(look(client, target, statements).await) },
-            &target.shown,
-        )
-        .await??;
-        if row.fence != self.lease.fence {
-            return Err(DatabaseError::Deposed {
-                schema: target.schema.clone(),
-                holder: row.holder,
-            });
-        }
         let known = self.shared.stats.confirmed.load(Relaxed);
-        if row.head < known {
-            return Err(DatabaseError::Restored {
-                schema: target.schema.clone(),
-                server: row.head,
-                known,
+        let restored = |server| DatabaseError::Restored {
+            schema: target.schema.clone(),
+            server,
+            known,
+        };
+        let (fence, lease_ms) = (self.lease.fence, millis(target.lease));
+        let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
+        let renewed = client.query_opt(&statements.renew, &values);
+        let Some(row) = within(ANSWER, target, renewed).await? else {
+            let looked = within(ANSWER, target, async {
+                Ok(look(client, target, statements).await)
             });
+            let found = looked.await??;
+            return Err(match found.fence < fence {
+                true => restored(found.head),
+                false => DatabaseError::Deposed {
+                    schema: target.schema.clone(),
+                    holder: found.holder,
+                },
+            });
+        };
+        let head = unsigned(row.get(0))?;
+        if head < known {
+            return Err(restored(head));
         }
         let last = self.waiting.back().map_or(known, |last| last.number);
-        if row.head > last {
+        if head > last {
             return Err(DatabaseError::Server(format!(
-                "the schema {} has commit {}, expected at most {last}",
-                target.schema, row.head
+                "the schema {} has commit {head}, expected at most {last}",
+                target.schema
             )));
         }
         while self
             .waiting
             .front()
-            .is_some_and(|first| first.number <= row.head)
+            .is_some_and(|first| first.number <= head)
         {
             self.confirm_front();
         }
@@ -248,11 +267,7 @@ impl Pipeline {
                 self.pause
                     .map_or(PAUSE_MIN, |pause| (pause * 2).min(PAUSE_MAX)),
             );
-            let connected = within(
-                async { Ok(session::connect(&self.shared.target).await) },
-                &self.shared.target.shown,
-            );
-            let connected = match connected.await.and_then(|connected| connected) {
+            let connected = match session::connect(&self.shared.target).await {
                 Ok(client) => self.read_back(&client).await.map(|()| client),
                 Err(error) => Err(error),
             };
@@ -286,6 +301,11 @@ impl Pipeline {
         Ok(())
     }
 
+    fn waiting_bytes(&self) -> u64 {
+        let bytes = self.waiting.iter().map(|waiting| waiting.rows.len() as u64);
+        bytes.sum()
+    }
+
     fn confirm_front(&mut self) {
         let Some(Waiting {
             number, confirm, ..
@@ -303,7 +323,7 @@ impl Pipeline {
         // If it fails, the lease ends by itself.
         let values: [&(dyn ToSql + Sync); 1] = [&self.lease.fence];
         let released = client.execute(&self.shared.statements.release, &values);
-        if let Err(error) = within(released, &self.shared.target.shown).await {
+        if let Err(error) = within(ANSWER, &self.shared.target, released).await {
             tracing::warn!(
                 code = primitives::Coded::code(&error),
                 "the lease was not released: {error}"
@@ -322,21 +342,6 @@ impl Pipeline {
         while let Ok(commit) = self.queue.try_recv() {
             (commit.confirm)(Err(failure.clone()));
         }
-    }
-}
-
-/// Waits for an answer of the server. A late one counts as lost.
-async fn within<T>(
-    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    database: &str,
-) -> Result<T, DatabaseError> {
-    match tokio::time::timeout(ANSWER, answer).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(DatabaseError::of(&error, database)),
-        Err(_) => Err(DatabaseError::Unreachable {
-            database: database.to_owned(),
-            reason: format!("no answer within {} s", ANSWER.as_secs()),
-        }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The running connection to the database: its threads, and the port to the committer.
 
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,12 +12,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use crate::cache::Cache;
 use crate::commits::Pipeline;
 use crate::error::DatabaseError;
 use crate::fold::Folder;
-use crate::lease::{self, Lease};
+use crate::lease::{self, Lease, unsigned};
 use crate::session;
 use crate::settings::{Settings, Target};
 use crate::state::DatabaseState;
@@ -24,6 +26,8 @@ use crate::stats::DatabaseFigures;
 
 /// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
 const IN_FLIGHT_MAX: usize = 8;
+/// Largest commit, in bytes. The server takes values of up to 1 GiB.
+const COMMIT_BYTES_MAX: usize = 256 << 20;
 
 /// The running connection to a database. Dropping it completes the commits in flight, releases the lease and ends the connection. A committer
 /// that is dropped later finds its commits refused.
@@ -62,6 +66,7 @@ pub fn open<T: TableSet>(
     let options = Options {
         custody: None,
         sync_commits: false,
+        commit_bytes_max: options.commit_bytes_max.min(COMMIT_BYTES_MAX),
         ..options.clone()
     };
     let cache = Cache::open(path, &options, position)?;
@@ -99,6 +104,7 @@ pub fn open<T: TableSet>(
             server,
             database,
             last: lease.head,
+            fence: unsigned(lease.fence)?,
             position,
             in_flight_max: IN_FLIGHT_MAX,
         },
@@ -138,11 +144,15 @@ async fn start<T: TableSet>(
     let id = cache.store.store_id().to_string();
     let wait = target.lease + Duration::from_secs(1);
     let lease = lease::take(&client, target, statements, id.as_bytes(), wait).await?;
-    let (cache, unfolded) = cache.catch_up(&client, shared, database, lease).await?;
+    // The copy of many rows may take longer than the lease lasts.
+    let (cache, unfolded) = tokio::select! {
+        caught_up = cache.catch_up(&client, shared, database, lease) => caught_up?,
+        lost = keep_lease(shared, lease) => return Err(lost),
+    };
     let folded = shared.stats.figures().folded;
     shared.changes.begin(folded);
     for (number, keys) in unfolded {
-        shared.changes.add(number, keys);
+        shared.changes.load(number, keys);
     }
     Ok(Ready {
         client,
@@ -150,6 +160,30 @@ async fn start<T: TableSet>(
         database,
         lease,
     })
+}
+
+/// Renews the lease on a connection of its own, until it is lost.
+async fn keep_lease(shared: &DatabaseState, lease: Lease) -> DatabaseError {
+    let DatabaseState {
+        target, statements, ..
+    } = shared;
+    loop {
+        // If there is no connection, the start fails on its own one, or the pipeline renews the lease later.
+        if let Ok(client) = session::connect(target).await {
+            let lease_ms = lease::millis(target.lease);
+            let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &lease_ms];
+            while let Ok(renewed) = client.query_opt(&statements.renew, &values).await {
+                if renewed.is_none() {
+                    return DatabaseError::Deposed {
+                        schema: target.schema.clone(),
+                        holder: "a process that has a newer lease".into(),
+                    };
+                }
+                tokio::time::sleep(target.lease / 3).await;
+            }
+        }
+        tokio::time::sleep(target.lease / 3).await;
+    }
 }
 
 fn start_threads<T: TableSet>(
@@ -161,7 +195,15 @@ fn start_threads<T: TableSet>(
     cache: &Embedded<T>,
 ) -> Result<Vec<JoinHandle<()>>, DatabaseError> {
     let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-        let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+        let shared = Arc::clone(shared);
+        let guarded = move || {
+            if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
+                // Without the thread the node would wait for it forever.
+                let panicked = DatabaseError::System("a thread of the database panicked".into());
+                shared.lose(&panicked.to_failure());
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).spawn(guarded);
         thread.map_err(|error| DatabaseError::System(format!("cannot start a thread: {error}")))
     };
     let reads = cache.clone();
@@ -188,6 +230,8 @@ fn start_threads<T: TableSet>(
         Ok(commits) => Ok(vec![commits, fold]),
         Err(error) => {
             shared.changes.stop();
+            // It ends by itself, and a panic was noted.
+            let _ = fold.join();
             Err(error)
         }
     }

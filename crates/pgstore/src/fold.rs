@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use primitives::storage::StoreFailure;
 use store::ChangedKey;
@@ -16,7 +16,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::error::DatabaseError;
-use crate::lease::{millis, signed};
+use crate::lease::{LeaseRow, look, millis, signed};
 use crate::session;
 use crate::state::DatabaseState;
 
@@ -48,6 +48,7 @@ impl Folder {
         // Keys that wait for the next fold, so that most short-lived rows are gone by then.
         let (mut due, mut number) = changes.take();
         let mut pause = EVERY;
+        let mut failing_since: Option<Instant> = None;
         while changes.wait(pause) {
             pause = EVERY;
             let connected = match client.take() {
@@ -64,15 +65,23 @@ impl Folder {
             };
             match folded {
                 Ok(()) => {
+                    failing_since = None;
                     let before = number;
                     (due, number) = changes.take();
                     assert!(number >= before, "folds go forward");
                 }
-                Err(error) if error.may_pass() => {
-                    tracing::warn!(
-                        code = primitives::Coded::code(&error),
-                        "the present rows on the database server wait: {error}"
-                    );
+                Err(error)
+                    if error.may_pass()
+                        && failing_since
+                            .is_none_or(|since| since.elapsed() < self.shared.target.give_up) =>
+                {
+                    if failing_since.is_none() {
+                        tracing::warn!(
+                            code = primitives::Coded::code(&error),
+                            "the present rows on the database server wait: {error}"
+                        );
+                        failing_since = Some(Instant::now());
+                    }
                     (client, pause) = (None, PAUSE);
                 }
                 Err(error) => {
@@ -104,28 +113,59 @@ impl Folder {
             part.add(key, value);
             if part.bytes >= STATEMENT_BYTES {
                 // The number moves with the last part only.
-                self.send(client, before, &std::mem::take(&mut part))
+                self.send(client, before, before, &std::mem::take(&mut part))
                     .await?;
             }
         }
-        self.send(client, number, &part).await?;
+        self.send(client, before, number, &part).await?;
         stats.folded.store(number, Relaxed);
         let kept = millis(COMMITS_KEPT);
-        let values: [&(dyn ToSql + Sync); 1] = [&kept];
+        let values: [&(dyn ToSql + Sync); 2] = [&kept, &self.fence];
         let pruned = client.execute(&self.shared.statements.prune, &values);
         self.answer(pruned).await?;
         Ok(())
     }
 
-    async fn send(&self, client: &Client, number: u64, part: &Part) -> Result<(), DatabaseError> {
-        let number = signed(number);
-        let values = part.values_of(&number, &self.fence);
-        let sent = client.query_opt(&self.shared.statements.fold, &values);
+    /// Sends rows whose values were read before. `before` is the number that the server's rows include until now, `number` the new one.
+    async fn send(
+        &self,
+        client: &Client,
+        before: u64,
+        number: u64,
+        part: &Part,
+    ) -> Result<(), DatabaseError> {
+        let DatabaseState {
+            target, statements, ..
+        } = &*self.shared;
+        let (before, number) = (signed(before), signed(number));
+        // No value is of a later commit. A server that lost one of these commits must not get the values.
+        let confirmed = signed(self.shared.stats.confirmed.load(Relaxed));
+        let values = part.values_of([&number, &self.fence, &before, &confirmed]);
+        let sent = client.query_opt(&statements.fold, &values);
         if self.answer(sent).await?.is_none() {
-            return Err(DatabaseError::Deposed {
-                schema: self.shared.target.schema.clone(),
-                holder: "a process that has a newer lease".into(),
-            });
+            let (folded, found) = self.look(client).await?;
+            if found.fence > self.fence {
+                return Err(DatabaseError::Deposed {
+                    schema: target.schema.clone(),
+                    holder: found.holder,
+                });
+            }
+            if folded == number && number > before {
+                // A late statement of a lost connection has done it.
+                return Ok(());
+            }
+            let known = self.shared.stats.confirmed.load(Relaxed);
+            if found.fence < self.fence || found.head < known {
+                return Err(DatabaseError::Restored {
+                    schema: target.schema.clone(),
+                    server: found.head,
+                    known,
+                });
+            }
+            return Err(DatabaseError::Server(format!(
+                "the present rows of the schema {} end at commit {folded}, expected {before}",
+                target.schema
+            )));
         }
         let rows = part.gone_keys.len() + part.keys.len();
         self.shared
@@ -135,18 +175,23 @@ impl Folder {
         Ok(())
     }
 
+    /// Reads the number of the last commit that the present rows include, and the lease.
+    async fn look(&self, client: &Client) -> Result<(i64, LeaseRow), DatabaseError> {
+        let DatabaseState {
+            target, statements, ..
+        } = &*self.shared;
+        let folded = self
+            .answer(client.query_one(&statements.folded, &[]))
+            .await?;
+        let found = self.answer(async { Ok(look(client, target, statements).await) });
+        Ok((folded.get(0), found.await??))
+    }
+
     async fn answer<T>(
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, DatabaseError> {
-        let shown = &self.shared.target.shown;
-        match tokio::time::timeout(ANSWER, answer).await {
-            Ok(answer) => answer.map_err(|error| DatabaseError::of(&error, shown)),
-            Err(_) => Err(DatabaseError::Unreachable {
-                database: shown.clone(),
-                reason: format!("no answer within {} s", ANSWER.as_secs()),
-            }),
-        }
+        session::within(ANSWER, &self.shared.target, answer).await
     }
 }
 
@@ -165,9 +210,8 @@ impl Part {
     /// Returns the values of the statement.
     pub(crate) fn values_of<'a>(
         &'a self,
-        number: &'a i64,
-        fence: &'a i64,
-    ) -> [&'a (dyn ToSql + Sync); 7] {
+        [number, fence, before, confirmed]: [&'a i64; 4],
+    ) -> [&'a (dyn ToSql + Sync); 9] {
         [
             number,
             fence,
@@ -176,6 +220,8 @@ impl Part {
             &self.tables,
             &self.keys,
             &self.values,
+            before,
+            confirmed,
         ]
     }
 

@@ -45,6 +45,16 @@ pub(crate) async fn prepare(
         if exists.await.map_err(sort)?.get(0) {
             break;
         }
+        // Making a schema needs a privilege even if it is there.
+        let has_schema = client.query_one(&statements.has_schema, &[]);
+        if !has_schema.await.map_err(sort)?.get::<_, bool>(0) {
+            let made = client.batch_execute(&statements.create_schema).await;
+            if let Err(error) = made
+                && !(attempt < CREATE_TRIES && is_there(&error))
+            {
+                return Err(sort(error));
+            }
+        }
         let mut database = [0; 16];
         getrandom::fill(&mut database)
             .map_err(|error| DatabaseError::System(format!("no random bytes: {error}")))?;

@@ -272,7 +272,8 @@ impl<'a> Import<'a> {
         let lease_ms = millis(LEASE);
         self.execute(&self.statements.renew, &[&self.lease.fence, &lease_ms])
             .await?;
-        let values = part.values_of(&number, &self.lease.fence);
+        // The present rows include no commit before, and the head is that of the last commit.
+        let values = part.values_of([&number, &self.lease.fence, &0, &number]);
         let sent = self.client.query_opt(&self.statements.fold, &values).await;
         let sent = sent.map_err(|error| DatabaseError::of(&error, &self.target.shown))?;
         sent.map(drop).ok_or_else(|| self.deposed())

@@ -7,29 +7,40 @@ pub(crate) const VERSION: i32 = 1;
 pub(crate) struct Statements {
     /// Makes the tables. `{DATABASE}` stands for the database's id, `{NODE}` for the node's.
     pub(crate) create: String,
+    /// Makes the schema.
+    pub(crate) create_schema: String,
+    /// Reads whether the schema is there.
+    pub(crate) has_schema: String,
     /// Reads `version`, `database`, `node`, `head`, `fence`, the holder's name, and the milliseconds until the lease ends.
     pub(crate) look: String,
     /// Takes the lease: `$1` this process's id, `$2` its name, `$3` the milliseconds of the lease. Returns the fence and the head, or no row
     /// if another process holds the lease.
     pub(crate) take: String,
-    /// Renews the lease: `$1` the fence, `$2` the milliseconds.
+    /// Renews the lease: `$1` the fence, `$2` the milliseconds. Returns the head. Its answer comes after every earlier commit is where the
+    /// server's settings want it, standbys included: a mere reading could show a commit that no standby has.
     pub(crate) renew: String,
+    /// Names another cache as the holder of the lease: `$1` the fence, `$2` its id.
+    pub(crate) rename: String,
     /// Ends the lease: `$1` the fence.
     pub(crate) release: String,
     /// Adds a commit: `$1` its number, `$2` the fence, `$3` its rows. Adds nothing if the fence or the number before differs.
     pub(crate) commit: String,
     /// Moves the present rows forward: `$1` the number of the last commit they include, `$2` the fence, `$3` and `$4` tables and keys to
-    /// delete, `$5` to `$7` tables, keys and values to write. Returns a row unless the fence differs.
+    /// delete, `$5` to `$7` tables, keys and values to write, `$8` the number that they include until then, `$9` the last commit that was
+    /// confirmed. Returns no row and changes nothing if the fence or the number before differs, or if the head is lower.
     pub(crate) fold: String,
     /// Reads the number of the last commit that the present rows include.
     pub(crate) folded: String,
     /// Reads the present rows.
     pub(crate) rows: String,
-    /// Reads the number of the oldest commit, or 0.
-    pub(crate) oldest: String,
+    /// Reads how many commits there are after `$1`.
+    pub(crate) count_after: String,
+    /// Reads the fence of the commit `$1`.
+    pub(crate) fence_of: String,
     /// Reads the commits after `$1`.
     pub(crate) commits: String,
-    /// Deletes the commits that the present rows include and that are older than `$1` milliseconds.
+    /// Deletes the commits that the present rows include and that are older than `$1` milliseconds, but for the last one: `$2` the fence. The
+    /// server's clock may step back, so all that are deleted come before every one that stays.
     pub(crate) prune: String,
     /// Deletes all present rows: `$1` the fence.
     pub(crate) clear: String,
@@ -45,8 +56,7 @@ impl Statements {
         let s = format!("\"{schema}\"");
         Self {
             create: format!(
-                "create schema if not exists {s};
-                 create table {s}.lease (
+                "create table {s}.lease (
                    only_row boolean primary key default true check (only_row),
                    version int not null, database bytea not null, node text not null,
                    head bigint not null, fence bigint not null,
@@ -68,22 +78,26 @@ impl Statements {
                  insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now());
                  insert into {s}.folded values (true, 0, 0);"
             ),
+            create_schema: format!("create schema if not exists {s}"),
+            has_schema: format!("select to_regnamespace('{schema}') is not null"),
             look: format!(
                 "select version, database, node, head, fence, coalesce(holder_name, 'no process'),
-                   (extract(epoch from expires - now()) * 1000)::bigint from {s}.lease"
+                   (extract(epoch from expires - clock_timestamp()) * 1000)::bigint from {s}.lease"
             ),
             take: format!(
                 "with lease as (
                    update {s}.lease set fence = fence + 1, holder = $1, holder_name = $2,
-                     expires = now() + $3::bigint * interval '1 millisecond'
-                   where holder is null or holder = $1 or expires < now()
+                     expires = clock_timestamp() + $3::bigint * interval '1 millisecond'
+                   where holder is null or holder = $1 or expires < clock_timestamp()
                    returning fence, head),
                  folded as (update {s}.folded set fence = lease.fence from lease returning 1)
                  select fence, head from lease, folded"
             ),
             renew: format!(
-                "update {s}.lease set expires = now() + $2::bigint * interval '1 millisecond' where fence = $1"
+                "update {s}.lease set expires = clock_timestamp() + $2::bigint * interval '1 millisecond'
+                 where fence = $1 returning head"
             ),
+            rename: format!("update {s}.lease set holder = $2 where fence = $1"),
             release: format!("update {s}.lease set holder = null, expires = now() where fence = $1"),
             commit: format!(
                 "with head as (
@@ -92,7 +106,8 @@ impl Statements {
             ),
             fold: format!(
                 "with folded as (
-                   update {s}.folded set number = $1 where fence = $2 and number <= $1 returning 1),
+                   update {s}.folded set number = $1 where fence = $2 and number = $8::bigint
+                     and exists (select from {s}.lease where head >= $9::bigint) returning 1),
                  gone as (
                    delete from {s}.rows using unnest($3::smallint[], $4::bytea[]) as g (tab, key)
                    where rows.tab = g.tab and rows.key = g.key and exists (select from folded)),
@@ -105,11 +120,14 @@ impl Statements {
             ),
             folded: format!("select number from {s}.folded"),
             rows: format!("select tab, key, value from {s}.rows order by tab, key"),
-            oldest: format!("select coalesce(min(number), 0) from {s}.commits"),
-            commits: format!("select number, rows from {s}.commits where number > $1 order by number"),
+            count_after: format!("select count(*) from {s}.commits where number > $1"),
+            fence_of: format!("select fence from {s}.commits where number = $1"),
+            commits: format!("select number, rows, fence from {s}.commits where number > $1 order by number"),
             prune: format!(
-                "delete from {s}.commits where number <= (select number from {s}.folded)
-                   and at < now() - $1::bigint * interval '1 millisecond'"
+                "delete from {s}.commits where number <= (select number from {s}.folded where fence = $2)
+                   and number < (select head from {s}.lease)
+                   and number < (select coalesce(min(number), 9223372036854775807) from {s}.commits
+                     where at >= now() - $1::bigint * interval '1 millisecond')"
             ),
             clear: format!(
                 "delete from {s}.rows where exists (select from {s}.folded where fence = $1 and number = 0)"

@@ -1,15 +1,48 @@
 //! One connection to the server, with its checks.
 
+use std::time::Duration;
+
 use tokio_postgres::{Client, NoTls};
 
 use crate::error::DatabaseError;
-use crate::settings::Target;
+use crate::settings::{CONNECT, Target};
 
 /// Settings of the server without which it may lose confirmed commits.
 const DURABLE: [&str; 2] = ["fsync", "full_page_writes"];
 
+/// Time for log-in and the checks of a new connection.
+const GREET: Duration = Duration::from_secs(10);
+/// Addresses of one host that may be tried: of both versions of the internet protocol.
+const ADDRESSES_PER_HOST: u32 = 2;
+/// Time after which the server gives up waiting for a lock that another statement holds. It is longer than this side waits for an answer, and
+/// bounds the number of connections that wait on the server at the same time.
+const LOCK_MS: u32 = 20_000;
+
 /// Connects, and checks that the server's confirmations are durable.
 pub(crate) async fn connect(target: &Target) -> Result<Client, DatabaseError> {
+    // No server has as many hosts as do not fit.
+    let hosts = u32::try_from(target.config.get_hosts().len()).unwrap_or(u32::MAX);
+    let limit = GREET + CONNECT.saturating_mul(hosts.saturating_mul(ADDRESSES_PER_HOST));
+    within(limit, target, async { Ok(greet(target).await) }).await?
+}
+
+/// Waits for an answer of the server. A late one counts as lost.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    target: &Target,
+    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, DatabaseError> {
+    match tokio::time::timeout(limit, answer).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(DatabaseError::of(&error, &target.shown)),
+        Err(_) => Err(DatabaseError::Unreachable {
+            database: target.shown.clone(),
+            reason: format!("no answer within {} s", limit.as_secs()),
+        }),
+    }
+}
+
+async fn greet(target: &Target) -> Result<Client, DatabaseError> {
     let sort = |error| DatabaseError::of(&error, &target.shown);
     let sort_start = |error| match sort(error) {
         DatabaseError::Server(reason) if target.config.get_password().is_none() => {
@@ -42,15 +75,15 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, DatabaseError> {
             return Err(DatabaseError::NotDurable(format!("{setting} = off")));
         }
     }
-    // A stricter value, for standbys, stays.
+    // Standbys too must have written a commit to their disks. A stricter value stays.
     let waits = show(&client, "synchronous_commit", target).await?;
-    if ["off", "local"].contains(&waits.as_str()) {
+    if !["on", "remote_apply"].contains(&waits.as_str()) {
         let set = client.batch_execute("set synchronous_commit = on");
         set.await.map_err(sort)?;
     }
-    // A statement ends by itself. Its time is bounded on this side, where an unknown outcome is read back.
-    let set = client.batch_execute("set statement_timeout = 0; set lock_timeout = 0");
-    set.await.map_err(sort)?;
+    // The time of an answer is bounded on this side, where an unknown outcome is read back.
+    let set = format!("set statement_timeout = 0; set lock_timeout = {LOCK_MS}");
+    client.batch_execute(&set).await.map_err(sort)?;
     Ok(client)
 }
 

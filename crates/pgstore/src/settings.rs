@@ -17,7 +17,7 @@ use crate::error::DatabaseError;
 /// Longest name that PostgreSQL keeps whole, in bytes.
 const NAME_BYTES_MAX: usize = 63;
 /// Time to connect to one address of the server.
-const CONNECT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// Time after which bytes that the server's machine has not acknowledged end a connection.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
 
@@ -98,6 +98,11 @@ impl Target {
                 if let Some(host) = config.get_hosts().iter().find(|host| !is_local(host)) {
                     return Err(DatabaseError::PlainRefused(shown_host(host)));
                 }
+                // It takes the place of the host's own address.
+                let addresses = config.get_hostaddrs();
+                if let Some(address) = addresses.iter().find(|address| !address.is_loopback()) {
+                    return Err(DatabaseError::PlainRefused(address.to_string()));
+                }
                 config.ssl_mode(SslMode::Disable);
                 None
             }
@@ -127,7 +132,7 @@ pub fn url_has_password(url: &str) -> bool {
     tokio_postgres::Config::from_str(url).is_ok_and(|config| config.get_password().is_some())
 }
 
-/// Checks the name of a schema. Only names that need no quotes are accepted, so that SQL users need none.
+/// Checks the name of a schema. Only lower-case letters, digits and `_` are accepted, so that SQL users seldom need quotes.
 ///
 /// # Errors
 /// Describes a name that is not accepted.
@@ -207,6 +212,8 @@ mod tests {
             ("postgres://bank@db.example/ledger?sslmode=disable", false),
             ("postgres://bank@192.0.2.1/ledger", false),
             ("postgres://bank@localhost,db.example/ledger", false),
+            ("postgres://bank@localhost/ledger?hostaddr=192.0.2.1", false),
+            ("postgres://bank@localhost/ledger?hostaddr=127.0.0.1", true),
         ] {
             let checked = Target::of(&settings(url));
             assert_eq!(checked.is_ok(), accepted, "{url}");

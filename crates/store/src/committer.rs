@@ -18,6 +18,7 @@
 //! confirmed. The apply thread waits for the confirmations in order, writes each commit to the store, which is a cache, and runs the
 //! completions. Then "on disk" means: on the server's disk.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant};
 use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::embedded::Embedded;
-use crate::failure::closed;
+use crate::failure::{closed, write_failed};
 use crate::priority;
 use crate::queue::{OnDurable, Queue, Submission};
 use crate::server::{ChangedKey, CommitServer, ServerCommit, encode_commit, position_row};
@@ -75,6 +76,8 @@ pub struct BehindServer<T: TableSet> {
     pub database: [u8; 16],
     /// The number of the last commit, which both the server and the cache have.
     pub last: u64,
+    /// The fencing token of this process, which the cache remembers with each commit.
+    pub fence: u64,
     /// The table in which the cache keeps the number of its last commit.
     pub position: T,
     /// Maximum number of commits that are sent before the first of them is confirmed.
@@ -102,6 +105,8 @@ struct CommitterState<T: TableSet> {
     /// The queue has room again.
     room: Condvar,
     stats: CommitStats,
+    /// Largest record of the store that submissions may fill, in bytes.
+    record_bytes_max: usize,
 }
 
 struct Submissions<T> {
@@ -114,7 +119,8 @@ struct Submissions<T> {
 impl<T: TableSet> Committer<T> {
     /// Starts the commit thread of an open store.
     pub fn start(store: Embedded<T>, options: CommitterOptions) -> std::io::Result<Self> {
-        let shared = CommitterState::of(store, options);
+        let record_bytes_max = store.shared().options.commit_bytes_max;
+        let shared = CommitterState::of(store, options, record_bytes_max);
         let thread = std::thread::Builder::new().name("commit".into()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.run()
@@ -131,7 +137,12 @@ impl<T: TableSet> Committer<T> {
         options: CommitterOptions,
         behind: BehindServer<T>,
     ) -> std::io::Result<Self> {
-        let shared = CommitterState::of(cache, options);
+        // The cache adds a row to each commit.
+        let position = record_bytes(&position_row(behind.position, behind.database, 0, 0));
+        let record_bytes_max = cache.shared().options.commit_bytes_max;
+        // Clipped at 0 for a maximum that is smaller than that row, with which nothing can be written.
+        let record_bytes_max = record_bytes_max.saturating_sub(position);
+        let shared = CommitterState::of(cache, options, record_bytes_max);
         let (to_apply, sent) = channel();
         let (permit, permits) = sync_channel(behind.in_flight_max.max(1));
         for _ in 0..behind.in_flight_max.max(1) {
@@ -142,7 +153,14 @@ impl<T: TableSet> Committer<T> {
         let spawn = |name: &str| std::thread::Builder::new().name(name.into());
         let apply = spawn("apply").spawn({
             let shared = Arc::clone(&shared);
-            move || shared.apply_all(&behind, &sent, &permit)
+            move || {
+                let work = AssertUnwindSafe(|| shared.apply_all(&behind, &sent, &permit));
+                if std::panic::catch_unwind(work).is_err() {
+                    // What was sent is not completed. Nothing more is accepted.
+                    let reason = "the thread that applies commits panicked";
+                    shared.fail(Vec::new(), write_failed(shared.store.path(), reason));
+                }
+            }
         })?;
         let commit = spawn("commit").spawn({
             let shared = Arc::clone(&shared);
@@ -258,7 +276,7 @@ struct SentGroup<T> {
 }
 
 impl<T: TableSet> CommitterState<T> {
-    fn of(store: Embedded<T>, options: CommitterOptions) -> Arc<Self> {
+    fn of(store: Embedded<T>, options: CommitterOptions, record_bytes_max: usize) -> Arc<Self> {
         Arc::new(Self {
             store,
             options,
@@ -270,6 +288,7 @@ impl<T: TableSet> CommitterState<T> {
             arrived: Condvar::new(),
             room: Condvar::new(),
             stats: CommitStats::default(),
+            record_bytes_max,
         })
     }
 
@@ -296,7 +315,7 @@ impl<T: TableSet> CommitterState<T> {
 
     /// Returns the largest record that the store writes.
     fn commit_bytes_max(&self) -> usize {
-        self.store.shared().options.commit_bytes_max
+        self.record_bytes_max
     }
 
     /// Returns the next group, or `None` when the committer closes and the queue is empty.
@@ -389,6 +408,8 @@ impl<T: TableSet> CommitterState<T> {
         sent: &Receiver<SentGroup<T>>,
         permit: &SyncSender<()>,
     ) {
+        // After one commit has failed, no later group completes, not even one without rows.
+        let mut failed: Option<StoreFailure> = None;
         while let Ok(SentGroup {
             group,
             mut batches,
@@ -398,7 +419,7 @@ impl<T: TableSet> CommitterState<T> {
         {
             let Some((number, confirmed)) = commit else {
                 let _ = permit.send(());
-                self.complete_all(group, Ok(()));
+                self.complete_all(group, failed.clone().map_or(Ok(()), Err));
                 continue;
             };
             // A server that drops a commit without an answer has stopped.
@@ -407,11 +428,21 @@ impl<T: TableSet> CommitterState<T> {
             // The commit thread may have ended.
             let _ = permit.send(());
             let keys = changed_keys(&batches);
-            batches.push(position_row(behind.position, behind.database, number));
-            let outcome = answer.and_then(|()| self.write(&group, batches, sent));
-            let is_written = outcome.is_ok();
+            let BehindServer {
+                position,
+                database,
+                fence,
+                ..
+            } = behind;
+            batches.push(position_row(*position, *database, number, *fence));
+            let outcome = failed
+                .clone()
+                .map_or(Ok(()), Err)
+                .and(answer)
+                .and_then(|()| self.write(&group, batches, sent));
+            failed = outcome.as_ref().err().cloned();
             self.complete_all(group, outcome);
-            if is_written {
+            if failed.is_none() {
                 behind.server.applied(number, keys);
             }
         }
@@ -462,7 +493,7 @@ impl<T: TableSet> CommitterState<T> {
         }
         let number = submission.number;
         let on_durable: OnDurable = submission.on_durable;
-        let run = std::panic::AssertUnwindSafe(move || on_durable(number, outcome));
+        let run = AssertUnwindSafe(move || on_durable(number, outcome));
         if std::panic::catch_unwind(run).is_err() {
             tracing::error!(number, "the completion of a commit panicked");
         }

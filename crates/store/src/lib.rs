@@ -51,8 +51,8 @@ pub use options::{LOG_BYTES_MAX, Options};
 pub use priority::run_when_idle;
 pub use rehearsal::{RehearsalFigures, Rehearsed};
 pub use server::{
-    ChangedKey, CommitServer, Confirm, POSITION_KEY, ServerCommit, decode_commit, encode_commit,
-    position_row, read_position,
+    CachePosition, ChangedKey, CommitServer, Confirm, POSITION_KEY, ServerCommit, decode_commit,
+    encode_commit, position_row, read_position,
 };
 pub use shared::WriteTimes;
 pub use stats::{CommitStats, CommitTotals, Distribution};

@@ -26,7 +26,7 @@ pub struct Options {
     /// missing from one that was never made.
     pub custody: Option<Custody>,
     /// Whether each commit is synced. `false` only for the cache of a database server: if the machine crashes, the cache may lose its newest
-    /// commits, and gets them from the server again.
+    /// commits or be damaged, and is then completed or made anew from the server.
     pub sync_commits: bool,
 }
 

@@ -111,22 +111,46 @@ pub fn decode_commit<T: TableSet>(
     Ok(batch)
 }
 
-/// Returns the row in which a cache keeps the number of its last commit.
-pub fn position_row<T: TableSet>(table: T, database: [u8; 16], number: u64) -> WriteBatch<T> {
+/// Returns the row in which a cache keeps its last commit.
+pub fn position_row<T: TableSet>(
+    table: T,
+    database: [u8; 16],
+    number: u64,
+    fence: u64,
+) -> WriteBatch<T> {
     let mut batch = WriteBatch::default();
-    let value = [database.as_slice(), &number.to_be_bytes()].concat();
+    let value = [
+        database.as_slice(),
+        &number.to_be_bytes(),
+        &fence.to_be_bytes(),
+    ]
+    .concat();
     batch.put(table, POSITION_KEY, value);
     batch
 }
 
-/// Returns the database and the number that a cache's row of its position holds. `None` if it is not such a row.
+/// The last commit in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachePosition {
+    /// The database's id.
+    pub database: [u8; 16],
+    /// The commit's number.
+    pub number: u64,
+    /// The fencing token of the process that made the commit. After a server has lost commits, another process may give their numbers to
+    /// other commits.
+    pub fence: u64,
+}
+
+/// Returns the content of a cache's row of its position. `None` if it is not such a row.
 #[must_use]
-pub fn read_position(value: &[u8]) -> Option<([u8; 16], u64)> {
-    let (database, number) = value.split_at_checked(16)?;
-    Some((
-        database.try_into().ok()?,
-        u64::from_be_bytes(number.try_into().ok()?),
-    ))
+pub fn read_position(value: &[u8]) -> Option<CachePosition> {
+    let (database, numbers) = value.split_at_checked(16)?;
+    let (number, fence) = numbers.split_at_checked(8)?;
+    Some(CachePosition {
+        database: database.try_into().ok()?,
+        number: u64::from_be_bytes(number.try_into().ok()?),
+        fence: u64::from_be_bytes(fence.try_into().ok()?),
+    })
 }
 
 /// The number is the seed, so that a commit is never taken for another one.
@@ -203,9 +227,14 @@ mod tests {
 
     #[test]
     fn position_is_read_back() {
-        let batch = position_row(Two::First, [3; 16], 9);
+        let batch = position_row(Two::First, [3; 16], 9, 2);
         let value = batch.writes[0].value.as_deref().expect("a row");
-        assert_eq!(read_position(value), Some(([3; 16], 9)));
+        let expected = CachePosition {
+            database: [3; 16],
+            number: 9,
+            fence: 2,
+        };
+        assert_eq!(read_position(value), Some(expected));
         assert_eq!(read_position(&value[1..]), None);
     }
 }

@@ -55,9 +55,9 @@ pub struct Node {
     pub(super) shared: Arc<NodeState>,
     pub(super) transport: Transport,
     pub(super) http: HttpHandle,
-    pub(super) running: Running<LedgerCore>,
-    /// Dropped after the core, which commits to it.
+    /// Dropped before the core, so that a crash does not wait for a server that is away.
     pub(super) database: Option<Database>,
+    pub(super) running: Running<LedgerCore>,
     /// While it is there, the upkeep of files goes on.
     pub(super) upkeep: std::sync::mpsc::Sender<()>,
     pub(super) drained: watch::Receiver<bool>,

@@ -20,12 +20,12 @@ const SCHEMA_NAME_BYTES_MAX: usize = 40;
 /// Hexadecimal digits of the party's id in the name of a schema.
 const SCHEMA_ID_DIGITS: usize = 8;
 
-/// An open store with its committer. Drop the committer before the database.
+/// An open store with its committer.
 pub(super) struct Storage {
-    pub(super) store: LedgerStore,
-    pub(super) committer: LedgerCommitter,
-    /// The database server, unless the store is embedded.
+    /// The database server, unless the store is embedded. Dropped first: then no commit waits long for a server that is away.
     pub(super) database: Option<Database>,
+    pub(super) committer: LedgerCommitter,
+    pub(super) store: LedgerStore,
 }
 
 impl Storage {

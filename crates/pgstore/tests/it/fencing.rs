@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pgstore::DatabaseError;
 use primitives::Coded;
-use primitives::storage::StoreFailure;
+use primitives::storage::{StoreFailure, TableSet};
 
 use crate::rig::{DEADLINE, Rig, server, settings};
 use crate::workload::{assert_equals, model};
@@ -109,4 +109,45 @@ fn a_schema_of_another_node_and_a_cache_of_another_schema_are_refused() {
     let refused = Rig::open(&settings, folder.path()).map(drop);
     let refused = refused.expect_err("another schema");
     assert_eq!(refused.code(), "database.foreign_cache");
+}
+
+#[test]
+fn a_cache_with_commits_that_the_server_lost_is_made_anew() {
+    let (server, seed, other) = (server(), 13, 14);
+    let settings = settings(&server);
+    let folders = [0, 1, 2].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    first.commit(seed, 1, 40);
+    drop(first);
+    let head: u64 = server
+        .query("select head from bank_a.lease")
+        .expect("readable")
+        .parse()
+        .expect("a number");
+    let kept = head / 2;
+    // The backup of an earlier moment.
+    let restore = format!(
+        "delete from bank_a.commits where number > {kept}; update bank_a.lease set head = {kept};
+         delete from bank_a.rows; update bank_a.folded set number = 0"
+    );
+    server.query(&restore).expect("restored");
+    let second = Rig::open(&settings, folders[1].path()).expect("goes on");
+    second.commit(other, 1, 60);
+    drop(second);
+    let third = Rig::open(&settings, folders[2].path()).expect("opens");
+    let truth = content(&third);
+    drop(third);
+    // Its number is below the head again, but its last commits are not the server's.
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    assert!(content(&first) == truth, "the lost commits are gone");
+}
+
+fn content(rig: &Rig) -> Vec<(u8, Vec<u8>, Vec<u8>)> {
+    let mut rows = Vec::new();
+    pgstore::for_each_row(&rig.cache, &mut |table, (key, value)| {
+        rows.push((table.number(), key, value));
+        Ok::<(), DatabaseError>(())
+    })
+    .expect("readable");
+    rows
 }

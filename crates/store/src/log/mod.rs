@@ -11,7 +11,7 @@
 //! own number, so that bytes of an earlier segment can never pass as its record.
 //!
 //! # Invariants
-//! - At most one record is ever unsynced, the last; so a damaged record with a valid one after it is damage, never a
+//! - Unless commits are not synced ([`Options::sync_commits`](crate::Options::sync_commits)), at most one record is ever unsynced, the last; so a damaged record with a valid one after it is damage, never a
 //!   torn write, and is reported.
 //! - A slot is reused only after the mark that its segment is retired has been synced.
 

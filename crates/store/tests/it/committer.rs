@@ -2,10 +2,14 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use kernel::port::{StoreFailure, Table, WriteBatch};
+use kernel::port::{FailureKind, StoreFailure, Table, WriteBatch};
 use primitives::storage::Reads;
-use store::{Class, CommitHandle, Committer, CommitterOptions, Embedded};
+use store::{
+    BehindServer, CachePosition, ChangedKey, Class, CommitHandle, CommitServer, Committer,
+    CommitterOptions, Embedded, Options, POSITION_KEY, ServerCommit, decode_commit, read_position,
+};
 
 use crate::workload;
 use crate::workload::tiny;
@@ -241,4 +245,142 @@ fn a_bad_row_is_refused_alone() {
     outcomes.sort();
     assert_eq!(outcomes, [(1, ""), (2, "store.bad_row"), (3, "")]);
     assert_eq!(handle.failure(), None);
+}
+
+/// A server that confirms when the test says so.
+#[derive(Default)]
+struct HeldServer {
+    sent: Mutex<Vec<ServerCommit>>,
+    applied: Mutex<Vec<u64>>,
+}
+
+impl CommitServer for HeldServer {
+    fn send(&self, commit: ServerCommit) {
+        self.sent.lock().expect("whole").push(commit);
+    }
+
+    fn applied(&self, number: u64, keys: Vec<ChangedKey>) {
+        assert!(!keys.is_empty());
+        self.applied.lock().expect("whole").push(number);
+    }
+}
+
+impl HeldServer {
+    /// Waits until this many commits have come that are not answered.
+    fn wait_for(&self, count: usize) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.sent.lock().expect("whole").len() < count {
+            assert!(Instant::now() < deadline, "{count} commits are sent");
+            std::thread::yield_now();
+        }
+    }
+
+    fn answer(&self, outcome: Result<(), StoreFailure>) -> u64 {
+        let commit = self.sent.lock().expect("whole").remove(0);
+        let batch = decode_commit::<Table>(commit.number, &commit.rows).expect("intact");
+        assert!(!batch.is_empty());
+        (commit.confirm)(outcome);
+        commit.number
+    }
+}
+
+fn behind(in_flight_max: usize) -> (Rig, Arc<HeldServer>) {
+    let folder = workload::folder();
+    let options = Options {
+        sync_commits: false,
+        ..tiny()
+    };
+    let store = Embedded::open(folder.path(), &options).expect("opens");
+    let server = Arc::new(HeldServer::default());
+    let committer = Committer::start_behind(
+        store.clone(),
+        CommitterOptions {
+            // Each submission is a commit of its own.
+            group_bytes_max: 1,
+            ..CommitterOptions::default()
+        },
+        BehindServer {
+            server: Arc::clone(&server) as Arc<dyn CommitServer>,
+            database: [7; 16],
+            last: 4,
+            fence: 2,
+            position: Table::Meta,
+            in_flight_max,
+        },
+    );
+    let rig = Rig {
+        committer: committer.expect("starts"),
+        store,
+        _folder: folder,
+    };
+    (rig, server)
+}
+
+fn refusal() -> StoreFailure {
+    StoreFailure {
+        kind: FailureKind::Access,
+        code: "database.deposed",
+        message: "a test".into(),
+        hint: "none",
+    }
+}
+
+#[test]
+fn nothing_completes_before_the_server_has_it() {
+    let (rig, server) = behind(2);
+    let handle = rig.committer.handle();
+    let (sender, receiver) = channel();
+    for number in 1..=3 {
+        submit(&handle, number, Class::Normal, put(number, 10), &sender);
+    }
+    submit(&handle, 4, Class::Normal, WriteBatch::default(), &sender);
+    server.wait_for(2);
+    assert_eq!(server.sent.lock().expect("whole").len(), 2, "the maximum");
+    assert!(receiver.try_recv().is_err(), "nothing is confirmed");
+    for (number, commit) in [(1, 5), (2, 6), (3, 7)] {
+        server.wait_for(1);
+        assert_eq!(server.answer(Ok(())), commit);
+        assert_eq!(receiver.recv().expect("an answer"), (number, Ok(())));
+        let row = rig.store.get(Table::Ledger, &number.to_be_bytes());
+        assert!(row.expect("readable").is_some(), "visible when completed");
+    }
+    assert_eq!(receiver.recv().expect("an answer"), (4, Ok(())));
+    let position = rig.store.get(Table::Meta, POSITION_KEY);
+    let position = read_position(&position.expect("readable").expect("a row"));
+    let expected = CachePosition {
+        database: [7; 16],
+        number: 7,
+        fence: 2,
+    };
+    assert_eq!(position, Some(expected));
+    drop(rig);
+    assert_eq!(*server.applied.lock().expect("whole"), [5, 6, 7]);
+}
+
+#[test]
+fn nothing_completes_after_a_commit_that_the_server_refused() {
+    let (rig, server) = behind(8);
+    let handle = rig.committer.handle();
+    let (sender, receiver) = channel();
+    for number in 1..=2 {
+        submit(&handle, number, Class::Normal, put(number, 10), &sender);
+    }
+    // A round without rows may rest on rows of an earlier one.
+    submit(&handle, 3, Class::Normal, WriteBatch::default(), &sender);
+    submit(&handle, 4, Class::Normal, put(4, 10), &sender);
+    server.wait_for(3);
+    server.answer(Err(refusal()));
+    // The server did the later one, as a late statement may.
+    server.answer(Ok(()));
+    server.answer(Ok(()));
+    for number in 1..=4 {
+        let (answered, outcome) = receiver.recv().expect("an answer");
+        assert_eq!((answered, outcome), (number, Err(refusal())));
+    }
+    for number in 1..=4_u64 {
+        let row = rig.store.get(Table::Ledger, &number.to_be_bytes());
+        assert_eq!(row.expect("readable"), None, "{number}");
+    }
+    submit(&handle, 5, Class::Normal, put(5, 10), &sender);
+    assert_eq!(receiver.recv().expect("an answer"), (5, Err(refusal())));
 }
