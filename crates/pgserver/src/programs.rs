@@ -52,7 +52,7 @@ impl Programs {
         if let Some((user, group)) = self.owner {
             command.uid(user).gid(group);
         }
-        // Messages in English, whatever the language of the machine.
+        // Messages in English on every machine.
         command.env("LC_ALL", "C").current_dir("/");
         command
     }

@@ -25,12 +25,12 @@ const LOG_SHOWN: usize = 800;
 /// Options of a private server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// The folder in which the server's folder is made; the system's folder of temporary files if there is none. The user that runs the
-    /// server must be able to reach it.
+    /// The parent of the server's folder. If there is none, the system's folder of temporary files. The user that runs the server must be able
+    /// to reach it.
     pub within: Option<PathBuf>,
     /// Lines for `postgresql.conf`.
     pub settings: Vec<String>,
-    /// A certificate and its key as PEM, with which the server offers TLS.
+    /// A certificate and its key as PEM. The server then offers TLS.
     pub tls: Option<(String, String)>,
 }
 

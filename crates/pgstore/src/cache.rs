@@ -13,13 +13,16 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::error::DatabaseError;
-use crate::lease::{Lease, signed, unsigned};
+use crate::lease::{self, LeaseRow, signed, unsigned};
 use crate::state::DatabaseState;
 
 /// Bytes of rows that are copied to the cache in one commit.
 const COPY_BYTES: usize = 1 << 20;
 /// Rows between two messages about the progress of a copy.
 const TELL_ROWS: u64 = 1_000_000;
+
+/// The keys of commits that the server's present rows do not include, by the commits' numbers.
+pub(crate) type Unfolded = Vec<(u64, Vec<ChangedKey>)>;
 
 /// A cache on this machine's disk.
 pub(crate) struct Cache<T: TableSet> {
@@ -55,28 +58,32 @@ impl<T: TableSet> Cache<T> {
         })
     }
 
-    /// Applies all commits up to the head of the lease. Copies the present rows first if the cache is new, or if commits are gone that it lacks.
+    /// Applies all commits up to the server's head. Copies the present rows first if the cache is new, or if commits are gone that it lacks.
     /// Returns the keys of the commits that the server has not folded.
     pub(crate) async fn catch_up(
         mut self,
         client: &Client,
         shared: &DatabaseState,
-        database: [u8; 16],
-        lease: Lease,
-    ) -> Result<(Embedded<T>, Vec<(u64, Vec<ChangedKey>)>), DatabaseError> {
-        let folded = client.query_one(&shared.statements.folded, &[]).await;
-        let folded = folded.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
-        let folded = unsigned(folded.get(0))?;
+    ) -> Result<(Self, Unfolded), DatabaseError> {
+        let DatabaseState {
+            target, statements, ..
+        } = shared;
+        let sort = |error| DatabaseError::of(&error, &target.shown);
+        // Another process may write, fold and delete meanwhile.
+        let snapshot = "begin isolation level repeatable read read only";
+        client.batch_execute(snapshot).await.map_err(sort)?;
+        let LeaseRow { database, head, .. } = lease::look(client, target, statements).await?;
+        let folded = client.query_one(&statements.folded, &[]).await;
+        let folded = unsigned(folded.map_err(sort)?.get(0))?;
         shared
             .stats
             .folded
             .store(folded, std::sync::atomic::Ordering::Relaxed);
-        if lease.head == 0 {
-            let rows = client.query_one(&shared.statements.has_rows, &[]).await;
-            let rows = rows.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
-            if rows.get(0) {
+        if head == 0 {
+            let rows = client.query_one(&statements.has_rows, &[]).await;
+            if rows.map_err(sort)?.get(0) {
                 return Err(DatabaseError::ImportCutShort {
-                    schema: shared.target.schema.clone(),
+                    schema: target.schema.clone(),
                 });
             }
         }
@@ -84,28 +91,30 @@ impl<T: TableSet> Cache<T> {
             Some(found) if found.database != database => {
                 return Err(DatabaseError::ForeignCache(self.path));
             }
-            Some(found) if found.number > lease.head => {
+            Some(found) if found.number > head => {
                 return Err(DatabaseError::Restored {
-                    schema: shared.target.schema.clone(),
-                    server: lease.head,
+                    schema: target.schema.clone(),
+                    server: head,
                     known: found.number,
                 });
             }
-            Some(found) if has_all_after(client, shared, found, lease.head).await? => found.number,
+            Some(found) if has_all_after(client, shared, found, head).await? => found.number,
             Some(_) | None => {
                 self = self.cleared()?;
-                let id = self.store.store_id().to_string();
-                let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &id.as_bytes()];
-                let renamed = client.execute(&shared.statements.rename, &values).await;
-                renamed.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
                 self.copy_rows(client, shared, database).await?;
                 folded
             }
         };
         let unfolded = self
-            .apply_commits(client, shared, database, folded, known, lease.head)
+            .apply_commits(client, shared, database, folded, known, head)
             .await?;
-        Ok((self.store, unfolded))
+        client.batch_execute("commit").await.map_err(sort)?;
+        Ok((self, unfolded))
+    }
+
+    /// Returns the id of the holder of a lease.
+    pub(crate) fn id(&self) -> String {
+        self.store.store_id().to_string()
     }
 
     /// Replaces the cache by the server's present rows.
@@ -149,14 +158,14 @@ impl<T: TableSet> Cache<T> {
 
     /// Applies the commits after `known`. Returns the keys of those after `folded`.
     async fn apply_commits(
-        &self,
+        &mut self,
         client: &Client,
         shared: &DatabaseState,
         database: [u8; 16],
         folded: u64,
         known: u64,
         head: u64,
-    ) -> Result<Vec<(u64, Vec<ChangedKey>)>, DatabaseError> {
+    ) -> Result<Unfolded, DatabaseError> {
         let sort = |error| DatabaseError::of(&error, &shared.target.shown);
         let after = signed(folded.min(known));
         let commits = client.query_raw(&shared.statements.commits, [after]);
@@ -165,7 +174,7 @@ impl<T: TableSet> Cache<T> {
         while let Some(row) = commits.next().await {
             let row = row.map_err(sort)?;
             let (number, fence) = (unsigned(row.get(0))?, unsigned(row.get(2))?);
-            let mut batch = decode_commit::<T>(number, row.get(1)).map_err(DatabaseError::Store)?;
+            let batch = decode_commit::<T>(number, row.get(1)).map_err(DatabaseError::Store)?;
             if number > folded {
                 let keys = batch.writes.iter().map(|write| ChangedKey {
                     table: write.table.number(),
@@ -177,9 +186,7 @@ impl<T: TableSet> Cache<T> {
                 if number != next {
                     break;
                 }
-                let position = position_row(self.table, database, number, fence);
-                batch.writes.extend(position.writes);
-                self.write(batch)?;
+                self.write_at(database, number, fence, batch)?;
                 next += 1;
             }
         }
@@ -192,9 +199,31 @@ impl<T: TableSet> Cache<T> {
         if next == known + 1 {
             // The last commit is never deleted. Before the first one, no fence is compared.
             let fence = fence_of(client, shared, head).await?.unwrap_or(0);
-            self.write(position_row(self.table, database, head, fence))?;
+            self.write_at(database, head, fence, WriteBatch::default())?;
         }
         Ok(unfolded)
+    }
+
+    /// Writes the rows of a commit, and that it is the last one.
+    fn write_at(
+        &mut self,
+        database: [u8; 16],
+        number: u64,
+        fence: u64,
+        mut batch: WriteBatch<T>,
+    ) -> Result<(), DatabaseError> {
+        let position = CachePosition {
+            database,
+            number,
+            fence,
+        };
+        if self.position != Some(position) {
+            let row = position_row(self.table, database, number, fence);
+            batch.writes.extend(row.writes);
+            self.write(batch)?;
+            self.position = Some(position);
+        }
+        Ok(())
     }
 
     fn write(&self, batch: WriteBatch<T>) -> Result<(), DatabaseError> {
@@ -256,7 +285,7 @@ async fn fence_of(
     row.map(|row| unsigned(row.get(0))).transpose()
 }
 
-/// Returns whether the files are of no use, so that a cache is better made anew.
+/// Returns whether the files are useless, so that the cache is made anew.
 fn is_damage(error: &OpenError) -> bool {
     match error {
         OpenError::Corrupt { .. }

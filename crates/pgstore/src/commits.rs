@@ -34,7 +34,7 @@ const BYTES_PER_S_MIN: u64 = 256 << 10;
 /// Pauses between attempts to reach the server, at least and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// Time for which the commits in flight are tried while the node stops.
+/// Time limit for the commits in flight while the node stops.
 const STOP: Duration = Duration::from_secs(3);
 
 /// A commit that is not confirmed yet.
@@ -54,7 +54,7 @@ enum Answer {
 
 /// Why the pipeline stops sending on a connection.
 enum Halt {
-    /// Every commit is confirmed, and there will be no more.
+    /// All commits are confirmed, and the queue is closed.
     Finished,
     /// The head must be read, on this connection.
     ReadBack,

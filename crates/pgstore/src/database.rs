@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use primitives::storage::{Reads, StoreFailure, TableSet};
 use store::{BehindServer, ChangedKey, CommitServer, Embedded, Options, ServerCommit};
@@ -26,6 +26,10 @@ use crate::stats::DatabaseFigures;
 
 /// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
 const IN_FLIGHT_MAX: usize = 8;
+/// Pause between two attempts to take a lease that another process holds, or to reach the server while waiting for it.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Time, in addition to a lease, to wait for one that is not renewed.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Largest commit, in bytes. The server takes values of up to 1 GiB.
 const COMMIT_BYTES_MAX: usize = 256 << 20;
 
@@ -49,9 +53,9 @@ pub struct Opened<T: TableSet> {
 }
 
 /// Connects to a database, makes the tables if they are missing, takes the lease, and brings the cache in the folder `path` up to date. Waits for
-/// a lease of another process for a little longer than it lasts.
+/// a lease of another process for a little longer than it lasts, or on standby however long.
 ///
-/// `position` is the table in which the cache keeps the number of its last commit. The call blocks.
+/// The cache keeps the number of its last commit in the table `position`. The call blocks.
 ///
 /// # Errors
 /// See [`DatabaseError`]. No thread keeps running.
@@ -69,7 +73,8 @@ pub fn open<T: TableSet>(
         commit_bytes_max: options.commit_bytes_max.min(COMMIT_BYTES_MAX),
         ..options.clone()
     };
-    let cache = Cache::open(path, &options, position)?;
+    let (path, options) = (path.to_path_buf(), options.clone());
+    let open_cache = move || Cache::open(&path, &options, position);
     // The caller may run on a thread of a runtime, which must not drive another one.
     let start = std::thread::Builder::new()
         .name("database".into())
@@ -77,7 +82,7 @@ pub fn open<T: TableSet>(
             let shared = Arc::clone(&shared);
             move || -> Result<_, DatabaseError> {
                 let runtime = runtime()?;
-                let ready = runtime.block_on(start(&shared, cache))?;
+                let ready = runtime.block_on(start(&shared, open_cache))?;
                 Ok((runtime, ready))
             }
         })
@@ -126,8 +131,41 @@ struct Ready<T: TableSet> {
 
 async fn start<T: TableSet>(
     shared: &DatabaseState,
-    cache: Cache<T>,
+    open_cache: impl Fn() -> Result<Cache<T>, DatabaseError>,
 ) -> Result<Ready<T>, DatabaseError> {
+    let since = Instant::now();
+    let mut cache = open_cache()?;
+    loop {
+        let (client, database) = match connect(shared).await {
+            Err(error) if shared.target.standby && error.may_pass() => {
+                wait_again(&error).await;
+                continue;
+            }
+            connected => connected?,
+        };
+        match take(shared, &client, cache, since).await {
+            Ok((taken, lease)) => return catch_up(shared, client, taken, database, lease).await,
+            Err(error) if shared.target.standby && error.may_pass() => {
+                wait_again(&error).await;
+                // It may have been left in the middle.
+                cache = open_cache()?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Waits before a process on standby tries again.
+async fn wait_again(error: &DatabaseError) {
+    tracing::warn!(
+        code = primitives::Coded::code(error),
+        "{error}; trying again"
+    );
+    tokio::time::sleep(TRY_AGAIN).await;
+}
+
+/// Connects, and makes the tables if they are missing. Returns the database's id.
+async fn connect(shared: &DatabaseState) -> Result<(Client, [u8; 16]), DatabaseError> {
     let DatabaseState {
         target, statements, ..
     } = shared;
@@ -139,16 +177,65 @@ async fn start<T: TableSet>(
             schema: target.schema.clone(),
         });
     }
-    let database = found.database;
-    // A process with the same cache folder is dead, because the folder is locked. So its lease may be taken at once.
-    let id = cache.store.store_id().to_string();
-    let wait = target.lease + Duration::from_secs(1);
-    let lease = lease::take(&client, target, statements, id.as_bytes(), wait).await?;
+    Ok((client, found.database))
+}
+
+/// Takes the lease. If another process has it, waits for a little longer than the lease lasts, or on standby however long, and then follows the
+/// commits.
+async fn take<T: TableSet>(
+    shared: &DatabaseState,
+    client: &Client,
+    mut cache: Cache<T>,
+    since: Instant,
+) -> Result<(Cache<T>, Lease), DatabaseError> {
+    let DatabaseState {
+        target, statements, ..
+    } = shared;
+    let mut told = false;
+    loop {
+        // A process with the same cache folder is dead, because the folder is locked. So its lease may be taken at once.
+        let id = cache.id();
+        if let Some(lease) = lease::take(client, target, statements, id.as_bytes()).await? {
+            return Ok((cache, lease));
+        }
+        let holder = lease::look(client, target, statements).await?.holder;
+        if !target.standby && since.elapsed() > target.lease + PATIENCE {
+            return Err(DatabaseError::Held {
+                schema: target.schema.clone(),
+                holder,
+            });
+        }
+        if !told {
+            let schema = target.schema.as_str();
+            tracing::warn!(schema, holder, "waits for the lease of the schema");
+            told = true;
+        }
+        if target.standby {
+            (cache, _) = cache.catch_up(client, shared).await?;
+        }
+        tokio::time::sleep(TRY_AGAIN).await;
+    }
+}
+
+async fn catch_up<T: TableSet>(
+    shared: &DatabaseState,
+    client: Client,
+    cache: Cache<T>,
+    database: [u8; 16],
+    lease: Lease,
+) -> Result<Ready<T>, DatabaseError> {
+    let before = cache.id();
     // The copy of many rows may take longer than the lease lasts.
     let (cache, unfolded) = tokio::select! {
-        caught_up = cache.catch_up(&client, shared, database, lease) => caught_up?,
+        caught_up = cache.catch_up(&client, shared) => caught_up?,
         lost = keep_lease(shared, lease) => return Err(lost),
     };
+    if cache.id() != before {
+        let id = cache.id();
+        let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &id.as_bytes()];
+        let renamed = client.execute(&shared.statements.rename, &values).await;
+        renamed.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+    }
     let folded = shared.stats.figures().folded;
     shared.changes.begin(folded);
     for (number, keys) in unfolded {
@@ -156,7 +243,7 @@ async fn start<T: TableSet>(
     }
     Ok(Ready {
         client,
-        cache,
+        cache: cache.store,
         database,
         lease,
     })

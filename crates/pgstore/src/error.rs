@@ -240,9 +240,9 @@ impl DatabaseError {
             SqlState::INSUFFICIENT_PRIVILEGE => Self::Privilege(reason),
             SqlState::DISK_FULL => Self::Full(reason),
             _ => match &state.code()[..2] {
-                // Connection exceptions; transaction rollback; insufficient resources; operator intervention; system errors; a read-only
-                // server, as a standby is before it takes over.
+                // Connection exceptions, rollbacks, missing resources, the operator's interventions and system errors.
                 "08" | "40" | "53" | "57" | "58" => Self::NotReady(reason),
+                // A standby before it takes over.
                 _ if *state == SqlState::READ_ONLY_SQL_TRANSACTION => Self::NotReady(reason),
                 _ if *state == SqlState::LOCK_NOT_AVAILABLE => Self::NotReady(reason),
                 _ => Self::Server(reason),
@@ -262,7 +262,7 @@ impl DatabaseError {
         }
     }
 
-    /// Returns the failure with which commits are refused.
+    /// Returns the failure of refused commits.
     pub(crate) fn to_failure(&self) -> StoreFailure {
         if let Self::Store(failure) = self {
             return failure.clone();

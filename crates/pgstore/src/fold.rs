@@ -2,7 +2,7 @@
 //! deleted and a node without its cache can start.
 //!
 //! A row's value is read from the cache when it is folded, so the table may hold rows that are newer than the number of its last commit. That
-//! does no harm: whoever reads the table then applies all later commits in order, and these write the same rows again. Rows that were written
+//! does no harm: a reader of the table then applies all later commits in order, and these write the same rows again. Rows that were written
 //! and deleted within a second or two, such as journals, never come to the server one by one.
 
 use std::collections::HashSet;
@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Bytes of keys and values in one statement.
 const STATEMENT_BYTES: usize = 4 << 20;
-/// Time for which a commit is kept at least. A process that was stopped for less needs no copy of all rows.
+/// Minimum age of deleted commits. A process that was stopped for a shorter time needs no copy of all rows.
 const COMMITS_KEPT: Duration = Duration::from_secs(30);
 /// Time for one statement. A fold moves a few megabytes.
 const ANSWER: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The lease of a schema: which process may write, and up to which commit the schema goes.
+//! The lease of a schema: the process that may write, and the last commit.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::DatabaseError;
 use crate::schema::{Statements, VERSION};
+use crate::session::within;
 use crate::settings::Target;
 
-/// Pause between two attempts to take a lease that another process holds.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Time for an answer about the lease. It is longer than a take waits for the commits and folds of the former process.
+const ANSWER: Duration = Duration::from_secs(30);
 /// Times to try again if another process makes the schema at the same moment.
 const CREATE_TRIES: u32 = 3;
 
@@ -114,47 +115,24 @@ pub(crate) async fn look(
     })
 }
 
-/// Takes the lease for the process `id`. Waits while another process renews it, at most `wait`.
+/// Takes the lease for the process `id`, unless another process has it.
 pub(crate) async fn take(
     client: &Client,
     target: &Target,
     statements: &Statements,
     id: &[u8],
-    wait: Duration,
-) -> Result<Lease, DatabaseError> {
-    let deadline = tokio::time::Instant::now() + wait;
+) -> Result<Option<Lease>, DatabaseError> {
     let lease_ms = millis(target.lease);
-    let mut told = false;
-    loop {
-        let values: [&(dyn ToSql + Sync); 3] = [&id, &target.holder, &lease_ms];
-        let row = client.query_opt(&statements.take, &values);
-        let row = row
-            .await
-            .map_err(|error| DatabaseError::of(&error, &target.shown))?;
-        if let Some(row) = row {
-            return Ok(Lease {
-                fence: row.get(0),
-                head: unsigned(row.get(1))?,
-            });
-        }
-        let LeaseRow { holder, left, .. } = look(client, target, statements).await?;
-        if tokio::time::Instant::now() >= deadline {
-            return Err(DatabaseError::Held {
-                schema: target.schema.clone(),
-                holder,
-            });
-        }
-        if !told {
-            tracing::warn!(
-                schema = target.schema,
-                holder,
-                ?left,
-                "waits for the lease of the schema"
-            );
-            told = true;
-        }
-        tokio::time::sleep(TRY_AGAIN).await;
-    }
+    let values: [&(dyn ToSql + Sync); 3] = [&id, &target.holder, &lease_ms];
+    let row = client.query_opt(&statements.take, &values);
+    let row = within(ANSWER, target, row).await?;
+    let lease = row.map(|row| {
+        Ok(Lease {
+            fence: row.get(0),
+            head: unsigned(row.get(1))?,
+        })
+    });
+    lease.transpose()
 }
 
 /// Returns a duration in milliseconds, as the server takes it.

@@ -218,7 +218,12 @@ impl<'a> Import<'a> {
         let mut own = target.clone();
         own.lease = LEASE;
         let id = b"import".as_slice();
-        let lease = lease::take(&client, &own, &statements, id, Duration::ZERO).await?;
+        let Some(lease) = lease::take(&client, &own, &statements, id).await? else {
+            return Err(DatabaseError::Held {
+                schema: target.schema.clone(),
+                holder: found.holder,
+            });
+        };
         Ok(Self {
             target,
             statements,

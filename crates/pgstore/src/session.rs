@@ -82,7 +82,9 @@ async fn greet(target: &Target) -> Result<Client, DatabaseError> {
         set.await.map_err(sort)?;
     }
     // The time of an answer is bounded on this side, where an unknown outcome is read back.
-    let set = format!("set statement_timeout = 0; set lock_timeout = {LOCK_MS}");
+    let set = format!(
+        "set statement_timeout = 0; set lock_timeout = {LOCK_MS}; set idle_in_transaction_session_timeout = 0"
+    );
     client.batch_execute(&set).await.map_err(sort)?;
     Ok(client)
 }

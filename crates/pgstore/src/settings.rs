@@ -37,6 +37,8 @@ pub struct Settings {
     pub node: String,
     /// The name of this process for messages to operators.
     pub holder: String,
+    /// Whether this process waits, however long, until another one loses its lease. Meanwhile it follows the commits.
+    pub standby: bool,
     /// Time after which another process may take over from one that does not renew its lease.
     pub lease: Duration,
     /// Time for which a commit is tried again while the server is away or refuses it. Then the node stops.
@@ -60,6 +62,7 @@ pub(crate) struct Target {
     pub(crate) schema: String,
     pub(crate) node: String,
     pub(crate) holder: String,
+    pub(crate) standby: bool,
     pub(crate) lease: Duration,
     pub(crate) give_up: Duration,
     /// The server's addresses and the database, without user and password.
@@ -119,6 +122,7 @@ impl Target {
             schema: settings.schema.clone(),
             node: settings.node.clone(),
             holder: settings.holder.clone(),
+            standby: settings.standby,
             lease: settings.lease,
             give_up: settings.give_up,
             shown,
@@ -198,6 +202,7 @@ mod tests {
             schema: "bank_a".into(),
             node: "a1".into(),
             holder: "test".into(),
+            standby: false,
             lease: Duration::from_secs(5),
             give_up: Duration::from_secs(5),
         }

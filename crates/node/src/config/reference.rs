@@ -129,6 +129,7 @@ pub const FIELDS: &[Field] = fields! {
     "database.password_file" [""] "File with the password of the database's user, relative to the node's folder. Only the node's user may read it.";
     "database.ca" [""] "File with the certificates, in PEM, of the authority that signs the server's certificate, relative to the node's folder. Required unless the server is on the same machine.";
     "database.schema" [""] "Schema of the node's tables. If it is empty, the organisation of the legal name and eight digits of the party's id.";
+    "database.standby" [""] "Whether a process waits, however long, while another one of this node has the schema, and follows its commits until it takes over; `tally node run --standby` says so for one start.";
     "database.lease_s" ["seconds"] "Time without a sign of life after which another process of this node may take over the schema." => "database.deposed";
     "database.give_up_s" ["seconds"] "Time for which commits are tried again while the server is away, full or not ready. Then the node stops." => "database.unreachable";
     "log.level" [""] "Minimum level that is logged: error, warn, info, debug or trace; or a filter per module.";

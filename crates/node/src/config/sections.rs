@@ -239,6 +239,8 @@ pub struct DatabaseSection {
     pub ca: PathBuf,
     /// The schema. If it is empty, the node's name and a part of its id.
     pub schema: String,
+    /// Whether to wait for the lease of another process of this node, however long.
+    pub standby: bool,
     /// Time after which another process of this node may take over, in seconds.
     pub lease_s: u64,
     /// Time for which commits are tried again, in seconds.
@@ -252,6 +254,7 @@ impl Default for DatabaseSection {
             password_file: PathBuf::new(),
             ca: PathBuf::new(),
             schema: String::new(),
+            standby: false,
             lease_s: 5,
             give_up_s: 300,
         }

@@ -139,7 +139,12 @@ pub fn check_database(files: &NodeFiles, progress: &mut Progress<'_>) -> Result<
 }
 
 fn required(files: &NodeFiles) -> Result<pgstore::Settings, StartError> {
-    settings(files)?.ok_or(StartError::NoDatabase)
+    let settings = settings(files)?.ok_or(StartError::NoDatabase)?;
+    // A command never waits for a node that runs.
+    Ok(pgstore::Settings {
+        standby: false,
+        ..settings
+    })
 }
 
 /// Waits until the server's present rows include every commit.

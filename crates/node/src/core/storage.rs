@@ -107,6 +107,7 @@ pub(super) fn settings(files: &NodeFiles) -> Result<Option<Settings>, StartError
         schema,
         node: party,
         holder: format!("process {} on {}", std::process::id(), host_name()),
+        standby: section.standby,
         lease: Duration::from_secs(section.lease_s),
         give_up: Duration::from_secs(section.give_up_s),
     }))

@@ -1,4 +1,4 @@
-//! What operators do wrong, and what the server refuses: each has a code.
+//! Mistakes of operators and refusals of the server: each has a code.
 
 use std::time::Duration;
 

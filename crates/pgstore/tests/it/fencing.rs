@@ -1,4 +1,4 @@
-//! Two processes and one schema: the lease, and what a deposed process can do.
+//! Two processes and one schema: the lease, and the fence against a deposed process.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use pgstore::DatabaseError;
 use primitives::Coded;
 use primitives::storage::{StoreFailure, TableSet};
 
-use crate::rig::{DEADLINE, Rig, server, settings};
+use crate::rig::{DEADLINE, Rig, server, settings, wait_for};
 use crate::workload::{assert_equals, model};
 
 #[test]
@@ -150,4 +150,54 @@ fn content(rig: &Rig) -> Vec<(u8, Vec<u8>, Vec<u8>)> {
     })
     .expect("readable");
     rows
+}
+
+#[test]
+fn a_process_on_standby_follows_and_takes_over() {
+    let (server, seed) = (server(), 15);
+    let settings = settings(&server);
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    first.commit(seed, 1, 30);
+    let mut waits = settings.clone();
+    waits.standby = true;
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| Rig::open(&waits, folders[1].path()));
+        for part in 0..10 {
+            first.commit(seed, 31 + part * 20, 50 + part * 20);
+        }
+        // Longer than a process waits that is not on standby.
+        let since = std::time::Instant::now();
+        wait_for("the end of such a wait", || {
+            assert!(!second.is_finished(), "the first one runs");
+            since.elapsed() > settings.lease + std::time::Duration::from_secs(2)
+        });
+        first.commit(seed, 231, 240);
+        drop(first);
+        let second = second.join().expect("no panic").expect("takes over");
+        assert_equals(&second.cache, &model(seed, 240), "taken over");
+        second.commit(seed, 241, 250);
+    });
+}
+
+#[test]
+fn a_process_on_standby_outlives_its_server() {
+    let (mut server, seed) = (server(), 16);
+    let settings = settings(&server);
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    first.commit(seed, 1, 30);
+    let mut waits = settings.clone();
+    waits.standby = true;
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| Rig::open(&waits, folders[1].path()));
+        for _ in 0..2 {
+            server.crash().expect("signalled");
+            server.run().expect("runs again");
+        }
+        first.commit(seed, 31, 60);
+        drop(first);
+        let second = second.join().expect("no panic").expect("takes over");
+        assert_equals(&second.cache, &model(seed, 60), "taken over");
+    });
 }

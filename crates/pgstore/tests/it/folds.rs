@@ -1,4 +1,4 @@
-//! The present rows on the server: what they hold, and what is deleted after them.
+//! The present rows on the server, and the deletion of commits.
 
 use crate::rig::{Rig, server, settings, wait_for};
 use crate::workload::{Table, model};

@@ -64,7 +64,7 @@ fn a_new_process_without_a_cache_starts_from_folded_rows() {
     let confirmed = rig.database.figures().confirmed;
     wait_for("all rows", || rig.database.figures().folded == confirmed);
     drop(rig);
-    // As after the time for which commits are kept.
+    // Commits are kept for half a minute. This is the state after it.
     server
         .query("delete from bank_a.commits where number <= (select number from bank_a.folded)")
         .expect("deleted");

@@ -11,7 +11,7 @@ use store::{Class, CommitHandle, Committer, CommitterOptions, Embedded, Options}
 
 use crate::workload::{Table, batch};
 
-/// Time for what must happen.
+/// The longest wait for an event.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
 pub fn server() -> PgServer {
@@ -26,6 +26,7 @@ pub fn settings(server: &PgServer) -> Settings {
         schema: "bank_a".into(),
         node: "a1".into(),
         holder: "a test".into(),
+        standby: false,
         lease: Duration::from_secs(2),
         give_up: DEADLINE,
     }

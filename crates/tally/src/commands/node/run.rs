@@ -45,6 +45,9 @@ pub struct Args {
     /// Let the stored flows wait until they are resumed (tally flow resume), so that they can be killed before they run
     #[arg(long)]
     hold_flows: bool,
+    /// Wait until another process of this node loses its lease of the database, then take over
+    #[arg(long)]
+    standby: bool,
 }
 
 /// Options of the log.
@@ -74,6 +77,7 @@ impl Args {
         folder::runs_node(&self.folder)?;
         let mut files = load_node_dir(&self.folder).map_err(|error| Failure::coded(&error))?;
         files.config.hospital.hold_flows |= self.hold_flows;
+        files.config.database.standby |= self.standby;
         self.log.start(&files.config.log)?;
         let name = files.info.party.name.to_string();
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
