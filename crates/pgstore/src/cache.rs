@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use primitives::storage::{Reads, TableSet, WriteBatch};
 use store::{
     CachePosition, ChangedKey, Embedded, OpenError, Options, POSITION_KEY, decode_commit,
@@ -14,6 +14,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::DatabaseError;
 use crate::lease::{self, LeaseRow, signed, unsigned};
+use crate::session::{PATIENT, within};
 use crate::state::DatabaseState;
 
 /// Bytes of rows that are copied to the cache in one commit.
@@ -59,35 +60,36 @@ impl<T: TableSet> Cache<T> {
     }
 
     /// Applies all commits up to the server's head. Copies the present rows first if the cache is new, or if commits are gone that it lacks.
-    /// Returns the keys of the commits that the server has not folded.
+    /// Returns the keys of the commits that the server has not folded, unless it only follows another process.
     pub(crate) async fn catch_up(
         mut self,
         client: &Client,
         shared: &DatabaseState,
+        follows: bool,
     ) -> Result<(Self, Unfolded), DatabaseError> {
         let DatabaseState {
             target, statements, ..
         } = shared;
-        let sort = |error| DatabaseError::of(&error, &target.shown);
         // Another process may write, fold and delete meanwhile.
         let snapshot = "begin isolation level repeatable read read only";
-        client.batch_execute(snapshot).await.map_err(sort)?;
+        within(PATIENT, target, client.batch_execute(snapshot)).await?;
         let LeaseRow { database, head, .. } = lease::look(client, target, statements).await?;
-        let folded = client.query_one(&statements.folded, &[]).await;
-        let folded = unsigned(folded.map_err(sort)?.get(0))?;
+        let folded = within(PATIENT, target, client.query_one(&statements.folded, &[])).await?;
+        let folded = unsigned(folded.get(0))?;
         shared
             .stats
             .folded
             .store(folded, std::sync::atomic::Ordering::Relaxed);
         if head == 0 {
-            let rows = client.query_one(&statements.has_rows, &[]).await;
-            if rows.map_err(sort)?.get(0) {
+            let rows = within(PATIENT, target, client.query_one(&statements.has_rows, &[]));
+            if rows.await?.get(0) {
                 return Err(DatabaseError::ImportCutShort {
                     schema: target.schema.clone(),
                 });
             }
         }
-        let known = match self.position {
+        // A cache without a commit tells nothing: the schema may have been filled since.
+        let known = match self.position.filter(|found| found.number > 0) {
             Some(found) if found.database != database => {
                 return Err(DatabaseError::ForeignCache(self.path));
             }
@@ -105,10 +107,12 @@ impl<T: TableSet> Cache<T> {
                 folded
             }
         };
+        // Another process folds the commits that this one only follows.
+        let folded = if follows { head } else { folded };
         let unfolded = self
             .apply_commits(client, shared, database, folded, known, head)
             .await?;
-        client.batch_execute("commit").await.map_err(sort)?;
+        within(PATIENT, target, client.batch_execute("commit")).await?;
         Ok((self, unfolded))
     }
 
@@ -126,10 +130,11 @@ impl<T: TableSet> Cache<T> {
     ) -> Result<(), DatabaseError> {
         let sort = |error| DatabaseError::of(&error, &shared.target.shown);
         let none: [&(dyn ToSql + Sync); 0] = [];
+        let target = &shared.target;
         let rows = client.query_raw(&shared.statements.rows, none);
-        let mut rows = pin!(rows.await.map_err(sort)?);
+        let mut rows = pin!(within(PATIENT, target, rows).await?);
         let (mut batch, mut bytes, mut copied) = (WriteBatch::default(), 0, 0_u64);
-        while let Some(row) = rows.next().await {
+        while let Some(row) = within(PATIENT, target, rows.next().map(Ok)).await? {
             let row = row.map_err(sort)?;
             let (number, key, value): (i16, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
             let table = usize::try_from(number).ok().and_then(|at| T::ALL.get(at));
@@ -168,10 +173,11 @@ impl<T: TableSet> Cache<T> {
     ) -> Result<Unfolded, DatabaseError> {
         let sort = |error| DatabaseError::of(&error, &shared.target.shown);
         let after = signed(folded.min(known));
+        let target = &shared.target;
         let commits = client.query_raw(&shared.statements.commits, [after]);
-        let mut commits = pin!(commits.await.map_err(sort)?);
+        let mut commits = pin!(within(PATIENT, target, commits).await?);
         let (mut next, mut unfolded) = (known + 1, Vec::new());
-        while let Some(row) = commits.next().await {
+        while let Some(row) = within(PATIENT, target, commits.next().map(Ok)).await? {
             let row = row.map_err(sort)?;
             let (number, fence) = (unsigned(row.get(0))?, unsigned(row.get(2))?);
             let batch = decode_commit::<T>(number, row.get(1)).map_err(DatabaseError::Store)?;
@@ -261,15 +267,14 @@ async fn has_all_after(
     found: CachePosition,
     head: u64,
 ) -> Result<bool, DatabaseError> {
-    let sort = |error| DatabaseError::of(&error, &shared.target.shown);
-    if found.number > 0 && fence_of(client, shared, found.number).await? != Some(found.fence) {
+    if fence_of(client, shared, found.number).await? != Some(found.fence) {
         return Ok(false);
     }
     let after = signed(found.number);
-    let count = client
-        .query_one(&shared.statements.count_after, &[&after])
-        .await;
-    Ok(unsigned(count.map_err(sort)?.get(0))? == head - found.number)
+    let values: [&(dyn ToSql + Sync); 1] = [&after];
+    let count = client.query_one(&shared.statements.count_after, &values);
+    let count = within(PATIENT, &shared.target, count).await?;
+    Ok(unsigned(count.get(0))? == head - found.number)
 }
 
 /// Returns the fence of a commit, unless it is deleted.
@@ -278,10 +283,10 @@ async fn fence_of(
     shared: &DatabaseState,
     number: u64,
 ) -> Result<Option<u64>, DatabaseError> {
-    let row = client
-        .query_opt(&shared.statements.fence_of, &[&signed(number)])
-        .await;
-    let row = row.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+    let number = signed(number);
+    let values: [&(dyn ToSql + Sync); 1] = [&number];
+    let row = client.query_opt(&shared.statements.fence_of, &values);
+    let row = within(PATIENT, &shared.target, row).await?;
     row.map(|row| unsigned(row.get(0))).transpose()
 }
 

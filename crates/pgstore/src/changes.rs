@@ -72,11 +72,11 @@ impl Changes {
         taken
     }
 
-    /// Waits until a fold is due. Returns false if the node stops.
-    pub(crate) fn wait(&self, pause: Duration) -> bool {
+    /// Waits until a fold is due: after the pause, or if `hurries`, as soon as too many keys wait. Returns false if the node stops.
+    pub(crate) fn wait(&self, pause: Duration, hurries: bool) -> bool {
         let deadline = Instant::now() + pause;
         let mut state = self.lock();
-        while !state.stopping && state.bytes < CHANGES_BYTES_MAX {
+        while !(state.stopping || hurries && state.bytes >= CHANGES_BYTES_MAX) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -124,7 +124,10 @@ mod tests {
         for number in 0..commits as u64 {
             changes.load(6 + number, keys(number * 1_000));
         }
-        assert!(changes.wait(Duration::from_secs(3_600)), "a fold is due");
+        assert!(
+            changes.wait(Duration::from_secs(3_600), true),
+            "a fold is due"
+        );
         let (taken, last) = changes.take();
         assert_eq!((taken.len(), last), (commits * 1_000, 5 + commits as u64));
         changes.add(last + 1, keys(0));
@@ -142,6 +145,6 @@ mod tests {
             scope.spawn(|| changes.add(commits as u64 + 1, keys(0)));
             changes.stop();
         });
-        assert!(!changes.wait(Duration::from_secs(3_600)));
+        assert!(!changes.wait(Duration::from_secs(3_600), true));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Pipeline {
     /// Completes when no more commits are to be taken.
     close: Fuse<oneshot::Receiver<()>>,
     waiting: VecDeque<Waiting>,
-    /// The moment of the first failure since the last confirmation.
+    /// The moment of the first failure since the last confirmation, or since a renewal of the lease while no commit waited.
     failing_since: Option<Instant>,
     /// The pause before the next connection. There is none before the first one after a confirmation.
     pause: Option<Duration>,
@@ -178,6 +178,8 @@ impl Pipeline {
                 biased;
                 Some(answer) = answers.next(), if !answers.is_empty() => match answer {
                     Answer::Commit(Ok(1)) => self.confirm_front(),
+                    // If a commit waits, its confirmation ends the failure. A full server can renew a lease.
+                    Answer::Renewal(Ok(true)) if self.waiting.is_empty() => self.end_failure(),
                     Answer::Renewal(Ok(true)) => {}
                     Answer::Commit(Ok(_)) | Answer::Renewal(Ok(_)) => {
                         // The later commits have found a wrong head too, or are confirmed by the head that is read next.
@@ -301,6 +303,10 @@ impl Pipeline {
         Ok(())
     }
 
+    fn end_failure(&mut self) {
+        (self.failing_since, self.pause) = (None, None);
+    }
+
     fn waiting_bytes(&self) -> u64 {
         let bytes = self.waiting.iter().map(|waiting| waiting.rows.len() as u64);
         bytes.sum()
@@ -313,7 +319,7 @@ impl Pipeline {
         else {
             return;
         };
-        (self.failing_since, self.pause) = (None, None);
+        self.end_failure();
         let before = self.shared.stats.confirmed.swap(number, Relaxed);
         assert!(number == before + 1, "commits are confirmed in order");
         confirm(Ok(()));

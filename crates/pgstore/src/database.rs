@@ -18,16 +18,20 @@ use crate::cache::Cache;
 use crate::commits::Pipeline;
 use crate::error::DatabaseError;
 use crate::fold::Folder;
-use crate::lease::{self, Lease, unsigned};
-use crate::session;
+use crate::lease::{self, Lease, Moved, unsigned};
+use crate::session::{self, PATIENT, within};
 use crate::settings::{Settings, Target};
 use crate::state::DatabaseState;
 use crate::stats::DatabaseFigures;
 
 /// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
 const IN_FLIGHT_MAX: usize = 8;
-/// Pause between two attempts to take a lease that another process holds, or to reach the server while waiting for it.
+/// Pause between two attempts to take a lease that another process holds.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
+/// Pause of a process on standby after a failure.
+const RETRY: Duration = Duration::from_secs(1);
+/// Time between two messages about a failure that lasts.
+const TELL_AGAIN: Duration = Duration::from_secs(60);
 /// Time, in addition to a lease, to wait for one that is not renewed.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Largest commit, in bytes. The server takes values of up to 1 GiB.
@@ -133,35 +137,40 @@ async fn start<T: TableSet>(
     shared: &DatabaseState,
     open_cache: impl Fn() -> Result<Cache<T>, DatabaseError>,
 ) -> Result<Ready<T>, DatabaseError> {
-    let since = Instant::now();
-    let mut cache = open_cache()?;
+    let (since, mut told_at) = (Instant::now(), None);
     loop {
-        let (client, database) = match connect(shared).await {
-            Err(error) if shared.target.standby && error.may_pass() => {
-                wait_again(&error).await;
-                continue;
+        let started = start_once(shared, &open_cache, since).await;
+        match started {
+            Err(error) if shared.target.standby && may_wait(&error) => {
+                let is_due = |at: Instant| at.elapsed() >= TELL_AGAIN;
+                if told_at.is_none_or(is_due) {
+                    tracing::warn!(
+                        code = primitives::Coded::code(&error),
+                        "{error}; trying again"
+                    );
+                    told_at = Some(Instant::now());
+                }
+                tokio::time::sleep(RETRY).await;
             }
-            connected => connected?,
-        };
-        match take(shared, &client, cache, since).await {
-            Ok((taken, lease)) => return catch_up(shared, client, taken, database, lease).await,
-            Err(error) if shared.target.standby && error.may_pass() => {
-                wait_again(&error).await;
-                // It may have been left in the middle.
-                cache = open_cache()?;
-            }
-            Err(error) => return Err(error),
+            started => return started,
         }
     }
 }
 
-/// Waits before a process on standby tries again.
-async fn wait_again(error: &DatabaseError) {
-    tracing::warn!(
-        code = primitives::Coded::code(error),
-        "{error}; trying again"
-    );
-    tokio::time::sleep(TRY_AGAIN).await;
+/// Returns whether a process on standby waits until the cause is gone.
+fn may_wait(error: &DatabaseError) -> bool {
+    error.may_pass() || matches!(error, DatabaseError::ImportCutShort { .. })
+}
+
+async fn start_once<T: TableSet>(
+    shared: &DatabaseState,
+    open_cache: &impl Fn() -> Result<Cache<T>, DatabaseError>,
+    since: Instant,
+) -> Result<Ready<T>, DatabaseError> {
+    let (client, database) = connect(shared).await?;
+    // After an attempt that failed it may have been left in the middle.
+    let (cache, lease) = take(shared, &client, open_cache()?, since).await?;
+    catch_up(shared, client, cache, database, lease).await
 }
 
 /// Connects, and makes the tables if they are missing. Returns the database's id.
@@ -195,10 +204,26 @@ async fn take<T: TableSet>(
     loop {
         // A process with the same cache folder is dead, because the folder is locked. So its lease may be taken at once.
         let id = cache.id();
-        if let Some(lease) = lease::take(client, target, statements, id.as_bytes()).await? {
+        let found = lease::look(client, target, statements).await?;
+        let schema = || target.schema.clone();
+        match found.moved {
+            Moved::No => {}
+            Moved::Importing => return Err(DatabaseError::ImportCutShort { schema: schema() }),
+            Moved::Exported(fence) => {
+                return Err(DatabaseError::Moved {
+                    schema: schema(),
+                    fence,
+                });
+            }
+        }
+        // A process on standby never begins a ledger.
+        let waits = target.standby && found.head == 0;
+        if !waits
+            && let Some(lease) = lease::take(client, target, statements, id.as_bytes()).await?
+        {
             return Ok((cache, lease));
         }
-        let holder = lease::look(client, target, statements).await?.holder;
+        let holder = found.holder;
         if !target.standby && since.elapsed() > target.lease + PATIENCE {
             return Err(DatabaseError::Held {
                 schema: target.schema.clone(),
@@ -210,8 +235,8 @@ async fn take<T: TableSet>(
             tracing::warn!(schema, holder, "waits for the lease of the schema");
             told = true;
         }
-        if target.standby {
-            (cache, _) = cache.catch_up(client, shared).await?;
+        if target.standby && !waits {
+            (cache, _) = cache.catch_up(client, shared, true).await?;
         }
         tokio::time::sleep(TRY_AGAIN).await;
     }
@@ -227,14 +252,14 @@ async fn catch_up<T: TableSet>(
     let before = cache.id();
     // The copy of many rows may take longer than the lease lasts.
     let (cache, unfolded) = tokio::select! {
-        caught_up = cache.catch_up(&client, shared) => caught_up?,
+        caught_up = cache.catch_up(&client, shared, false) => caught_up?,
         lost = keep_lease(shared, lease) => return Err(lost),
     };
     if cache.id() != before {
         let id = cache.id();
         let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &id.as_bytes()];
-        let renamed = client.execute(&shared.statements.rename, &values).await;
-        renamed.map_err(|error| DatabaseError::of(&error, &shared.target.shown))?;
+        let renamed = client.execute(&shared.statements.rename, &values);
+        within(PATIENT, &shared.target, renamed).await?;
     }
     let folded = shared.stats.figures().folded;
     shared.changes.begin(folded);
@@ -259,7 +284,13 @@ async fn keep_lease(shared: &DatabaseState, lease: Lease) -> DatabaseError {
         if let Ok(client) = session::connect(target).await {
             let lease_ms = lease::millis(target.lease);
             let values: [&(dyn ToSql + Sync); 2] = [&lease.fence, &lease_ms];
-            while let Ok(renewed) = client.query_opt(&statements.renew, &values).await {
+            while let Ok(renewed) = within(
+                PATIENT,
+                target,
+                client.query_opt(&statements.renew, &values),
+            )
+            .await
+            {
                 if renewed.is_none() {
                     return DatabaseError::Deposed {
                         schema: target.schema.clone(),
@@ -335,6 +366,12 @@ impl Database {
     /// long.
     pub fn on_loss(&self, told: impl Fn(&StoreFailure) + Send + 'static) {
         self.shared.on_loss(Box::new(told));
+    }
+
+    /// Returns why no commit will be done any more, if that is so.
+    #[must_use]
+    pub fn failure(&self) -> Option<StoreFailure> {
+        self.shared.failure()
     }
 
     /// Returns the counters for metrics.

@@ -92,8 +92,22 @@ pub enum DatabaseError {
         /// The schema.
         schema: String,
     },
-    /// A store was to be moved to the schema, and only a part of it is there.
-    #[error("the schema {schema} holds a part of a store that was to be moved to it")]
+    /// The data was moved to a node's folder.
+    #[error("the data of the schema {schema} was moved to a node's folder")]
+    Moved {
+        /// The schema.
+        schema: String,
+        /// Names the move.
+        fence: i64,
+    },
+    /// A store was to be moved to a schema that is in use.
+    #[error("the schema {schema} has data already")]
+    NotEmpty {
+        /// The schema.
+        schema: String,
+    },
+    /// A store was to be moved to the schema, and that is not complete.
+    #[error("a store is being moved to the schema {schema}, or that was cut short")]
     ImportCutShort {
         /// The schema.
         schema: String,
@@ -193,9 +207,19 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Give each node a schema of its own: correct database.schema.",
     },
     ErrorInfo {
+        code: "database.moved",
+        cause: "tally db export has moved the data of the schema to a node's folder, where the ledger goes on. A second node on this schema would repeat its numbers and spend its states again.",
+        action: "Start the node on the folder to which the data was moved, without database.url. To use a database again, move the data to an empty schema with tally db import.",
+    },
+    ErrorInfo {
+        code: "database.schema_not_empty",
+        cause: "A store was to be moved to a schema that a node has used.",
+        action: "Name an empty schema in database.schema.",
+    },
+    ErrorInfo {
         code: "database.import_cut_short",
-        cause: "tally db import was cut short, so the schema holds a part of the node's data only.",
-        action: "Run tally db import again.",
+        cause: "tally db import fills the schema, or was cut short.",
+        action: "Wait until it has ended, or run it again.",
     },
     ErrorInfo {
         code: "database.foreign_cache",
@@ -316,6 +340,8 @@ impl Coded for DatabaseError {
             Self::Deposed { .. } => "database.deposed",
             Self::Restored { .. } => "database.restored",
             Self::ForeignSchema { .. } => "database.foreign_schema",
+            Self::Moved { .. } => "database.moved",
+            Self::NotEmpty { .. } => "database.schema_not_empty",
             Self::ImportCutShort { .. } => "database.import_cut_short",
             Self::ForeignCache(_) => "database.foreign_cache",
             Self::Store(failure) => failure.code,

@@ -49,7 +49,8 @@ impl Folder {
         let (mut due, mut number) = changes.take();
         let mut pause = EVERY;
         let mut failing_since: Option<Instant> = None;
-        while changes.wait(pause) {
+        // After a failure nothing makes it hurry, or it would ask a server that is away without a pause.
+        while changes.wait(pause, failing_since.is_none()) {
             pause = EVERY;
             let connected = match client.take() {
                 Some(client) => Ok(client),

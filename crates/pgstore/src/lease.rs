@@ -10,7 +10,7 @@ use crate::schema::{Statements, VERSION};
 use crate::session::within;
 use crate::settings::Target;
 
-/// Time for an answer about the lease. It is longer than a take waits for the commits and folds of the former process.
+/// Time for an answer about the lease. A take waits for the commits and folds of the former process that are under way.
 const ANSWER: Duration = Duration::from_secs(30);
 /// Times to try again if another process makes the schema at the same moment.
 const CREATE_TRIES: u32 = 3;
@@ -23,8 +23,19 @@ pub(crate) struct LeaseRow {
     pub(crate) head: u64,
     pub(crate) fence: i64,
     pub(crate) holder: String,
-    /// Time until the lease ends; zero if it has ended.
-    pub(crate) left: Duration,
+    /// Where the data is moved to or from.
+    pub(crate) moved: Moved,
+}
+
+/// Whether the data of a schema is being moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// The schema is in use.
+    No,
+    /// A store is being moved to the schema.
+    Importing,
+    /// The data was moved to a node's folder under this fence.
+    Exported(i64),
 }
 
 /// A lease that this process holds.
@@ -43,12 +54,13 @@ pub(crate) async fn prepare(
     let sort = |error| DatabaseError::of(&error, &target.shown);
     for attempt in 1.. {
         let exists = client.query_one(&statements.exists, &[]);
-        if exists.await.map_err(sort)?.get(0) {
+        if within(ANSWER, target, exists).await?.get(0) {
             break;
         }
         // Making a schema needs a privilege even if it is there.
         let has_schema = client.query_one(&statements.has_schema, &[]);
-        if !has_schema.await.map_err(sort)?.get::<_, bool>(0) {
+        let has_schema = within(ANSWER, target, has_schema).await?;
+        if !has_schema.get::<_, bool>(0) {
             let made = client.batch_execute(&statements.create_schema).await;
             if let Err(error) = made
                 && !(attempt < CREATE_TRIES && is_there(&error))
@@ -89,9 +101,7 @@ pub(crate) async fn look(
     statements: &Statements,
 ) -> Result<LeaseRow, DatabaseError> {
     let row = client.query_one(&statements.look, &[]);
-    let row = row
-        .await
-        .map_err(|error| DatabaseError::of(&error, &target.shown))?;
+    let row = within(ANSWER, target, row).await?;
     let found: i32 = row.get(0);
     if found > VERSION {
         return Err(DatabaseError::NewerSchema {
@@ -110,8 +120,11 @@ pub(crate) async fn look(
         head: unsigned(row.get(3))?,
         fence: row.get(4),
         holder: row.get(5),
-        // Clipped at zero: the lease has ended.
-        left: Duration::from_millis(u64::try_from(row.get::<_, i64>(6)).unwrap_or(0)),
+        moved: match row.get::<_, Option<i64>>(7) {
+            None => Moved::No,
+            Some(0) => Moved::Importing,
+            Some(fence) => Moved::Exported(fence),
+        },
     })
 }
 
@@ -122,9 +135,28 @@ pub(crate) async fn take(
     statements: &Statements,
     id: &[u8],
 ) -> Result<Option<Lease>, DatabaseError> {
+    take_by(&statements.take, client, target, id).await
+}
+
+/// Takes the lease to fill the schema, unless another process has it or it is in use.
+pub(crate) async fn take_import(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+    id: &[u8],
+) -> Result<Option<Lease>, DatabaseError> {
+    take_by(&statements.take_import, client, target, id).await
+}
+
+async fn take_by(
+    statement: &str,
+    client: &Client,
+    target: &Target,
+    id: &[u8],
+) -> Result<Option<Lease>, DatabaseError> {
     let lease_ms = millis(target.lease);
     let values: [&(dyn ToSql + Sync); 3] = [&id, &target.holder, &lease_ms];
-    let row = client.query_opt(&statements.take, &values);
+    let row = client.query_opt(statement, &values);
     let row = within(ANSWER, target, row).await?;
     let lease = row.map(|row| {
         Ok(Lease {

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use primitives::storage::{Reads, Row, TableSet, WriteBatch};
 use store::{ChangedKey, POSITION_KEY, encode_commit};
 use tokio_postgres::Client;
@@ -12,9 +12,9 @@ use tokio_postgres::types::ToSql;
 use crate::database::runtime;
 use crate::error::DatabaseError;
 use crate::fold::Part;
-use crate::lease::{self, Lease, millis};
+use crate::lease::{self, Lease, Moved, millis, signed};
 use crate::schema::Statements;
-use crate::session;
+use crate::session::{self, PATIENT, within};
 use crate::settings::{Settings, Target};
 
 /// Rows read at once.
@@ -63,9 +63,10 @@ pub fn migrate(settings: &Settings) -> Result<(), DatabaseError> {
     })
 }
 
-/// Fills an empty schema with the rows of a store. A call that is cut short is repeated from the start. `told` gets the number of rows done.
+/// Fills an empty schema with the rows of a store, compares all of them, and calls `kept`, which puts the store where no node starts on it. Then
+/// nodes may use the schema. A call that is cut short is repeated. `told` gets the number of rows done.
 ///
-/// Returns false, and changes nothing, if the schema has commits already.
+/// Returns the first difference if there is one. Then the schema stays closed.
 ///
 /// # Errors
 /// See [`DatabaseError`].
@@ -73,19 +74,48 @@ pub fn import<T: TableSet>(
     settings: &Settings,
     source: &(dyn Reads<T> + Sync),
     told: &mut (dyn FnMut(u64) + Send),
-) -> Result<bool, DatabaseError> {
+    kept: impl FnOnce() -> Result<(), DatabaseError> + Send,
+) -> Result<Option<String>, DatabaseError> {
     let target = Target::of(settings)?;
     run(async {
         let import = Import::begin(&target).await?;
-        if import.lease.head > 0 {
-            import.end().await;
-            return Ok(false);
+        if import.lease.head == 0 {
+            import.clear().await?;
+            import.copy(source, told).await?;
+            import.finish::<T>().await?;
         }
-        import.clear().await?;
-        import.copy(source, told).await?;
-        import.finish::<T>().await?;
-        import.end().await;
-        Ok(true)
+        let Import {
+            client, statements, ..
+        } = &import;
+        let difference = compare(client, &target, statements, source, told).await?;
+        if difference.is_none() {
+            kept()?;
+            import.end().await?;
+        }
+        Ok(difference)
+    })
+}
+
+/// Closes the schema of an open database for good, after its rows were copied elsewhere. `fence` and `head` are those of
+/// [`store::BehindServer`]. Fails if another process has changed the schema.
+///
+/// # Errors
+/// See [`DatabaseError`].
+pub fn close(settings: &Settings, fence: u64, head: u64) -> Result<(), DatabaseError> {
+    let target = Target::of(settings)?;
+    run(async {
+        let statements = Statements::of(&target.schema);
+        let client = session::connect(&target).await?;
+        let (fence, head) = (signed(fence), signed(head));
+        let values: [&(dyn ToSql + Sync); 2] = [&fence, &head];
+        let closed = client.execute(&statements.close, &values);
+        match within(PATIENT, &target, closed).await? {
+            1 => Ok(()),
+            _ => Err(DatabaseError::Deposed {
+                schema: target.schema.clone(),
+                holder: "a process that has a newer lease".into(),
+            }),
+        }
     })
 }
 
@@ -104,45 +134,56 @@ pub fn difference<T: TableSet>(
     run(async {
         let statements = Statements::of(&target.schema);
         let client = session::connect(&target).await?;
-        let sort = |error| DatabaseError::of(&error, &target.shown);
-        let none: [&(dyn ToSql + Sync); 0] = [];
-        let rows = client.query_raw(&statements.rows, none);
-        let mut rows = pin!(rows.await.map_err(sort)?);
-        let mut own = OwnRows::new(store);
-        let mut done = 0;
-        while let Some(row) = rows.next().await {
-            let row = row.map_err(sort)?;
-            let (number, key, value): (i16, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
-            let named = |what: &str, number: i16, key: &[u8]| {
-                let key = primitives::hex::encode(key);
-                format!("{what}: table {number}, key {key}")
-            };
-            match own.next()? {
-                Some((table, (own_key, own_value))) => {
-                    let own_number = i16::from(table.number());
-                    if (own_number, own_key.as_slice()) < (number, key) {
-                        return Ok(Some(named("only in the store", own_number, &own_key)));
-                    }
-                    if (own_number, own_key.as_slice()) > (number, key) {
-                        return Ok(Some(named("only on the server", number, key)));
-                    }
-                    if own_value != value {
-                        return Ok(Some(named("different values", number, key)));
-                    }
-                }
-                None => return Ok(Some(named("only on the server", number, key))),
-            }
-            done += 1;
-            if done % PAGE_ROWS as u64 == 0 {
-                told(done);
-            }
-        }
-        let more = own.next()?.map(|(table, (key, _))| {
-            let key = primitives::hex::encode(&key);
-            format!("only in the store: table {}, key {key}", table.number())
-        });
-        Ok(more)
+        compare(&client, &target, &statements, store, told).await
     })
+}
+
+/// Compares the rows on the server, as they are at one moment, with those of a store.
+async fn compare<T: TableSet>(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+    store: &(dyn Reads<T> + Sync),
+    told: &mut (dyn FnMut(u64) + Send),
+) -> Result<Option<String>, DatabaseError> {
+    let sort = |error| DatabaseError::of(&error, &target.shown);
+    let none: [&(dyn ToSql + Sync); 0] = [];
+    let rows = client.query_raw(&statements.rows, none);
+    let mut rows = pin!(within(PATIENT, target, rows).await?);
+    let mut own = OwnRows::new(store);
+    let mut done = 0;
+    while let Some(row) = within(PATIENT, target, rows.next().map(Ok)).await? {
+        let row = row.map_err(sort)?;
+        let (number, key, value): (i16, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
+        let named = |what: &str, number: i16, key: &[u8]| {
+            let key = primitives::hex::encode(key);
+            format!("{what}: table {number}, key {key}")
+        };
+        match own.next()? {
+            Some((table, (own_key, own_value))) => {
+                let own_number = i16::from(table.number());
+                if (own_number, own_key.as_slice()) < (number, key) {
+                    return Ok(Some(named("only in the store", own_number, &own_key)));
+                }
+                if (own_number, own_key.as_slice()) > (number, key) {
+                    return Ok(Some(named("only on the server", number, key)));
+                }
+                if own_value != value {
+                    return Ok(Some(named("different values", number, key)));
+                }
+            }
+            None => return Ok(Some(named("only on the server", number, key))),
+        }
+        done += 1;
+        if done % PAGE_ROWS as u64 == 0 {
+            told(done);
+        }
+    }
+    let more = own.next()?.map(|(table, (key, _))| {
+        let key = primitives::hex::encode(&key);
+        format!("only in the store: table {}, key {key}", table.number())
+    });
+    Ok(more)
 }
 
 /// Runs work on a runtime of its own. The caller may be on a thread of another one.
@@ -218,10 +259,15 @@ impl<'a> Import<'a> {
         let mut own = target.clone();
         own.lease = LEASE;
         let id = b"import".as_slice();
-        let Some(lease) = lease::take(&client, &own, &statements, id).await? else {
-            return Err(DatabaseError::Held {
-                schema: target.schema.clone(),
-                holder: found.holder,
+        let Some(lease) = lease::take_import(&client, &own, &statements, id).await? else {
+            let schema = target.schema.clone();
+            return Err(match found.moved {
+                Moved::No if found.head > 0 => DatabaseError::NotEmpty { schema },
+                Moved::Exported(fence) => DatabaseError::Moved { schema, fence },
+                Moved::No | Moved::Importing => DatabaseError::Held {
+                    schema,
+                    holder: found.holder,
+                },
             });
         };
         Ok(Self {
@@ -279,8 +325,8 @@ impl<'a> Import<'a> {
             .await?;
         // The present rows include no commit before, and the head is that of the last commit.
         let values = part.values_of([&number, &self.lease.fence, &0, &number]);
-        let sent = self.client.query_opt(&self.statements.fold, &values).await;
-        let sent = sent.map_err(|error| DatabaseError::of(&error, &self.target.shown))?;
+        let sent = self.client.query_opt(&self.statements.fold, &values);
+        let sent = within(PATIENT, self.target, sent).await?;
         sent.map(drop).ok_or_else(|| self.deposed())
     }
 
@@ -289,15 +335,18 @@ impl<'a> Import<'a> {
         statement: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, DatabaseError> {
-        let done = self.client.execute(statement, values).await;
-        done.map_err(|error| DatabaseError::of(&error, &self.target.shown))
+        within(PATIENT, self.target, self.client.execute(statement, values)).await
     }
 
-    /// Frees the lease. If that fails, it ends by itself.
-    async fn end(&self) {
-        let _ = self
-            .execute(&self.statements.release, &[&self.lease.fence])
-            .await;
+    /// Lets nodes use the schema, and frees the lease.
+    async fn end(&self) -> Result<(), DatabaseError> {
+        let ended = self
+            .execute(&self.statements.end_import, &[&self.lease.fence])
+            .await?;
+        match ended {
+            1 => Ok(()),
+            _ => Err(self.deposed()),
+        }
     }
 
     fn deposed(&self) -> DatabaseError {

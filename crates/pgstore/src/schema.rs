@@ -16,6 +16,12 @@ pub(crate) struct Statements {
     /// Takes the lease: `$1` this process's id, `$2` its name, `$3` the milliseconds of the lease. Returns the fence and the head, or no row
     /// if another process holds the lease.
     pub(crate) take: String,
+    /// Takes the lease to fill an empty schema, or one that an earlier call began to fill. No node takes it until [`Self::end_import`].
+    pub(crate) take_import: String,
+    /// Opens a schema that was filled, and ends the lease: `$1` the fence.
+    pub(crate) end_import: String,
+    /// Closes a schema for good, if it has not changed: `$1` the fence, `$2` the head, which the present rows include.
+    pub(crate) close: String,
     /// Renews the lease: `$1` the fence, `$2` the milliseconds. Returns the head. Its answer comes after every earlier commit is where the
     /// server's settings want it, standbys included: a mere reading could show a commit that no standby has.
     pub(crate) renew: String,
@@ -60,7 +66,8 @@ impl Statements {
                    only_row boolean primary key default true check (only_row),
                    version int not null, database bytea not null, node text not null,
                    head bigint not null, fence bigint not null,
-                   holder bytea, holder_name text, expires timestamptz not null
+                   holder bytea, holder_name text, expires timestamptz not null,
+                   moved bigint
                  ) with (fillfactor = 10);
                  create table {s}.folded (
                    only_row boolean primary key default true check (only_row),
@@ -75,23 +82,40 @@ impl Statements {
                    tab smallint not null, key bytea not null, value bytea not null, primary key (tab, key)
                  );
                  alter table {s}.rows alter column value set storage external;
-                 insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now());
+                 insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now(), null);
                  insert into {s}.folded values (true, 0, 0);"
             ),
             create_schema: format!("create schema if not exists {s}"),
             has_schema: format!("select to_regnamespace('{schema}') is not null"),
             look: format!(
                 "select version, database, node, head, fence, coalesce(holder_name, 'no process'),
-                   (extract(epoch from expires - clock_timestamp()) * 1000)::bigint from {s}.lease"
+                   (extract(epoch from expires - clock_timestamp()) * 1000)::bigint, moved from {s}.lease"
             ),
             take: format!(
                 "with lease as (
                    update {s}.lease set fence = fence + 1, holder = $1, holder_name = $2,
                      expires = clock_timestamp() + $3::bigint * interval '1 millisecond'
-                   where holder is null or holder = $1 or expires < clock_timestamp()
+                   where moved is null and (holder is null or holder = $1 or expires < clock_timestamp())
                    returning fence, head),
                  folded as (update {s}.folded set fence = lease.fence from lease returning 1)
                  select fence, head from lease, folded"
+            ),
+            take_import: format!(
+                "with lease as (
+                   update {s}.lease set fence = fence + 1, holder = $1, holder_name = $2, moved = 0,
+                     expires = clock_timestamp() + $3::bigint * interval '1 millisecond'
+                   where (moved = 0 or (moved is null and head = 0))
+                     and (holder is null or holder = $1 or expires < clock_timestamp())
+                   returning fence, head),
+                 folded as (update {s}.folded set fence = lease.fence from lease returning 1)
+                 select fence, head from lease, folded"
+            ),
+            end_import: format!(
+                "update {s}.lease set moved = null, holder = null where fence = $1 and moved = 0"
+            ),
+            close: format!(
+                "update {s}.lease set moved = $1 where fence = $1 and head = $2
+                   and exists (select from {s}.folded where number = $2)"
             ),
             renew: format!(
                 "update {s}.lease set expires = clock_timestamp() + $2::bigint * interval '1 millisecond'

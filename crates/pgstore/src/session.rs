@@ -14,9 +14,11 @@ const DURABLE: [&str; 2] = ["fsync", "full_page_writes"];
 const GREET: Duration = Duration::from_secs(10);
 /// Addresses of one host that may be tried: of both versions of the internet protocol.
 const ADDRESSES_PER_HOST: u32 = 2;
-/// Time after which the server gives up waiting for a lock that another statement holds. It is longer than this side waits for an answer, and
-/// bounds the number of connections that wait on the server at the same time.
+/// Time after which the server gives up waiting for a lock that another statement holds. It bounds the number of connections that wait on the
+/// server at the same time: the pipeline of commits sends again after half of it.
 const LOCK_MS: u32 = 20_000;
+/// Time for an answer while nothing else depends on it, or for the next row of many.
+pub(crate) const PATIENT: Duration = Duration::from_secs(60);
 
 /// Connects, and checks that the server's confirmations are durable.
 pub(crate) async fn connect(target: &Target) -> Result<Client, DatabaseError> {

@@ -62,9 +62,14 @@ impl DatabaseState {
 
     /// Returns why no commit is done any more.
     pub(crate) fn refusal(&self) -> StoreFailure {
+        self.failure()
+            .unwrap_or_else(|| DatabaseError::Closed.to_failure())
+    }
+
+    /// Returns why no commit is done any more, if that is so.
+    pub(crate) fn failure(&self) -> Option<StoreFailure> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let failure = lost.failure.clone();
-        failure.unwrap_or_else(|| DatabaseError::Closed.to_failure())
+        lost.failure.clone()
     }
 
     /// Notes that no commit will be done any more, and tells the node. Keeps the first reason.

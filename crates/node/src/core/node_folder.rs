@@ -135,7 +135,7 @@ pub(super) fn check_attachments(
 /// # Errors
 /// The store is in use or can't be written, or no other member of this name is remembered.
 pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartError> {
-    let storage = Storage::open(files)?;
+    let storage = Storage::open(files, false)?;
     let found = members(&storage.store).map_err(StartError::StoreFailed)?;
     let found = found.into_iter().find(|(_, known)| known == name);
     let Some((id, _)) = found.filter(|(id, _)| *id != files.info.party.id()) else {

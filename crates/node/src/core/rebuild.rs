@@ -47,7 +47,7 @@ pub fn rebuild_view(
         });
     }
     // Held to the end: no node starts meanwhile.
-    let storage = Storage::open(&files).map_err(|error| match error {
+    let storage = Storage::open(&files, false).map_err(|error| match error {
         StartError::Store(OpenError::Locked { path })
         | StartError::Database(DatabaseError::Cache(OpenError::Locked { path })) => {
             StartError::NodeRuns(path)

@@ -79,7 +79,7 @@ impl Node {
             store,
             committer,
             database,
-        } = Storage::open(&files)?;
+        } = Storage::open(&files, files.config.database.standby)?;
         let NodeFiles {
             dir,
             config,

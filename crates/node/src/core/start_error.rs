@@ -194,7 +194,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "database.no_url",
-        cause: "A command on the database server was given for a node whose configuration names none.",
+        cause: "A command on the database server, or a start on standby, was asked of a node whose configuration names none.",
         action: "Set database.url in node.toml.",
     },
     ErrorInfo {
@@ -210,7 +210,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "database.differs",
         cause: "The rows on the database server and those in the node's folder differ. Nothing was moved.",
-        action: "If the schema was used before, give the node an empty one in database.schema. Otherwise keep both, and restore the database from the newest backup.",
+        action: "Keep both, and report it: a move copies all rows before it compares them. After tally db check, restore the database from the newest backup.",
     },
     ErrorInfo {
         code: "database.not_configured",
@@ -220,7 +220,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "database.not_embedded",
         cause: "A command that works on the embedded store was given for a node whose data is on a database server.",
-        action: "Use the tools of the database server: pg_dump for a copy, pg_amcheck for a check. The node checks each row that it reads.",
+        action: "Use the tools of the database server: pg_dump for a copy, pg_amcheck and tally db check for a check.",
     },
     ErrorInfo {
         code: "node.apps",

@@ -29,11 +29,11 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Opens the store of a node. Takes the lease of the schema if it is on a database server.
+    /// Opens the store of a node. Takes the lease of the schema if it is on a database server. If `standby`, waits for it however long.
     ///
     /// # Errors
     /// The store can't be opened, or the server can't be used.
-    pub(super) fn open(files: &NodeFiles) -> Result<Self, StartError> {
+    pub(super) fn open(files: &NodeFiles, standby: bool) -> Result<Self, StartError> {
         let committer_options = CommitterOptions {
             linger_us: files.config.store.linger_us,
             ..CommitterOptions::default()
@@ -43,8 +43,11 @@ impl Storage {
             |error| StartError::System(format!("cannot start the commit thread: {error}"));
         let Some(settings) = settings(files)? else {
             let cache = files.data().join(CACHE);
-            if cache.is_dir() {
+            if cache.is_dir() && !files.ledger().is_dir() {
                 return Err(StartError::DatabaseLeft(cache));
+            }
+            if standby {
+                return Err(StartError::NoDatabase);
             }
             // Makes the data folder too, unless it refuses the store.
             let store = LedgerStore::open(&files.ledger(), &options)?;
@@ -60,6 +63,10 @@ impl Storage {
         }
         let cache = files.data().join(CACHE);
         tracing::info!(schema = settings.schema, "the data is on a database server");
+        let settings = Settings {
+            standby,
+            ..settings
+        };
         let opened = pgstore::open(&settings, &cache, &options, Table::Meta)?;
         let committer =
             LedgerCommitter::start_behind(opened.cache.clone(), committer_options, opened.behind);
@@ -107,7 +114,8 @@ pub(super) fn settings(files: &NodeFiles) -> Result<Option<Settings>, StartError
         schema,
         node: party,
         holder: format!("process {} on {}", std::process::id(), host_name()),
-        standby: section.standby,
+        // A command never waits for a node that runs. See [`Storage::open`].
+        standby: false,
         lease: Duration::from_secs(section.lease_s),
         give_up: Duration::from_secs(section.give_up_s),
     }))

@@ -1,6 +1,6 @@
 //! The server crashes, ends connections, or is away, while commits are in flight.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use primitives::storage::StoreFailure;
 
@@ -112,6 +112,27 @@ fn statements_of_a_lost_connection_that_finish_late_do_no_harm() {
     assert_equals(&rig.cache, &model(seed, 40), "after a lock");
     drop(rig);
     assert_numbers_without_gaps(&server);
+}
+
+#[test]
+fn failures_of_an_idle_node_do_not_add_up() {
+    let mut server = server();
+    let mut settings = settings(&server);
+    (settings.lease, settings.give_up) = (Duration::from_millis(300), Duration::from_secs(4));
+    let folder = tempfile::tempdir().expect("a folder");
+    let rig = Rig::open(&settings, folder.path()).expect("opens");
+    let began = Instant::now();
+    // Each absence is shorter than the limit, all of them together are longer.
+    let mut reconnections = 0;
+    while began.elapsed() < settings.give_up * 2 {
+        server.crash().expect("signalled");
+        server.run().expect("runs again");
+        wait_for("a new connection", || {
+            rig.database.figures().reconnections > reconnections
+        });
+        reconnections = rig.database.figures().reconnections;
+    }
+    rig.commit(1, 1, 10);
 }
 
 #[test]

@@ -98,7 +98,9 @@ fn a_schema_of_another_node_and_a_cache_of_another_schema_are_refused() {
     let server = server();
     let mut settings = settings(&server);
     let folder = tempfile::tempdir().expect("a folder");
-    drop(Rig::open(&settings, folder.path()).expect("opens"));
+    let rig = Rig::open(&settings, folder.path()).expect("opens");
+    rig.commit(1, 1, 5);
+    drop(rig);
     settings.node = "b2".into();
     let refused = Rig::open(&settings, folder.path()).map(drop);
     assert_eq!(

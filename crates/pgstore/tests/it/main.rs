@@ -8,4 +8,5 @@ mod errors;
 mod fencing;
 mod folds;
 mod model;
+mod moves;
 mod tls;

@@ -18,7 +18,7 @@ use crate::output::{Output, counted, stderr_ink};
 pub enum Command {
     /// Make the tables of a node on its database server, or bring them up to date
     Migrate(Args),
-    /// Compare every row on the database server with its check and with the node's cache
+    /// Compare every row on the database server with the node's cache, and every later commit with its checksum
     Check(Args),
     /// Move the embedded store of a stopped node to its database server
     Import(Args),
@@ -77,7 +77,7 @@ impl Command {
                 ("moved to the database server", rows, Some(next))
             }),
             Command::Export(_) => export_database(&files, progress).map(|rows| {
-                let next = "remove database.url from node.toml and start the node; the schema is as it was, and may be dropped when all is well";
+                let next = "remove database.url from node.toml and start the node; no node can use the schema any more, and it may be dropped when all is well";
                 ("moved to the node's folder", rows, Some(next.to_owned()))
             }),
         };
