@@ -55,10 +55,10 @@ bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, presen
 bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON
 	@$(CARGO) xtask bench siege
 
-lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
+lab: setup-databases ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
 	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)
 
-lab-json: setup ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
+lab-json: setup-databases ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
 	@$(CARGO) xtask lab --json $(if $(FULL),--full) $(SCENARIOS)
 
 check: setup fmt-check prose clippy doc layering secrets deps docs-check python-check ## everything that can be judged without running; changes nothing
