@@ -24,9 +24,10 @@ fn no_commit_is_lost_or_repeated_when_the_server_crashes() {
         }
         server.crash().expect("signalled");
         server.run().expect("runs again");
+        // Read first: the node goes on as soon as the server runs.
+        let told = rig.database.figures().confirmed;
         let on_server = server.query("select head from bank_a.lease");
         let on_server: u64 = on_server.expect("readable").parse().expect("a number");
-        let told = rig.database.figures().confirmed;
         assert!(
             on_server >= told,
             "{on_server} < {told}: a confirmed commit is lost"
