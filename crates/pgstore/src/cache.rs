@@ -80,14 +80,6 @@ impl<T: TableSet> Cache<T> {
             .stats
             .folded
             .store(folded, std::sync::atomic::Ordering::Relaxed);
-        if head == 0 {
-            let rows = within(PATIENT, target, client.query_one(&statements.has_rows, &[]));
-            if rows.await?.get(0) {
-                return Err(DatabaseError::ImportCutShort {
-                    schema: target.schema.clone(),
-                });
-            }
-        }
         // A cache without a commit tells nothing: the schema may have been filled since.
         let known = match self.position.filter(|found| found.number > 0) {
             Some(found) if found.database != database => {

@@ -13,7 +13,7 @@
 //! - [`Database`] is the running connection. Its lease has a fencing token, which every statement that writes compares: a process that
 //!   lost the lease changes nothing.
 //!
-//! Invariants: every write is one statement, so its outcome is never partial; after a lost connection the server's head tells which commits it
+//! Invariants: every commit and every part of a fold is one statement, so its outcome is never partial; after a lost connection the server's head tells which commits it
 //! has; nothing is deleted before the present rows include it.
 
 mod cache;

@@ -50,8 +50,6 @@ pub(crate) struct Statements {
     pub(crate) prune: String,
     /// Deletes all present rows: `$1` the fence.
     pub(crate) clear: String,
-    /// Reads whether there are present rows.
-    pub(crate) has_rows: String,
     /// Reads whether the tables are there.
     pub(crate) exists: String,
 }
@@ -156,7 +154,6 @@ impl Statements {
             clear: format!(
                 "delete from {s}.rows where exists (select from {s}.folded where fence = $1 and number = 0)"
             ),
-            has_rows: format!("select exists (select from {s}.rows)"),
             exists: format!("select to_regclass('{schema}.lease') is not null"),
         }
     }

@@ -156,7 +156,7 @@ impl<T: TableSet> Committer<T> {
             move || {
                 let work = AssertUnwindSafe(|| shared.apply_all(&behind, &sent, &permit));
                 if std::panic::catch_unwind(work).is_err() {
-                    // What was sent is not completed. Nothing more is accepted.
+                    // The sent commits stay without a completion. Nothing more is accepted.
                     let reason = "the thread that applies commits panicked";
                     shared.fail(Vec::new(), write_failed(shared.store.path(), reason));
                 }

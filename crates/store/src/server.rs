@@ -111,7 +111,7 @@ pub fn decode_commit<T: TableSet>(
     Ok(batch)
 }
 
-/// Returns the row in which a cache keeps its last commit.
+/// Returns the row for the last commit of a cache.
 pub fn position_row<T: TableSet>(
     table: T,
     database: [u8; 16],

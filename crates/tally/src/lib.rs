@@ -30,6 +30,7 @@ mod ink;
 mod lab;
 mod output;
 mod printable;
+mod progress;
 mod reference;
 mod target;
 mod usage;

@@ -243,7 +243,7 @@ pub struct DatabaseSection {
     pub standby: bool,
     /// Time after which another process of this node may take over, in seconds.
     pub lease_s: u64,
-    /// Time for which commits are tried again, in seconds.
+    /// Time limit for trying commits again, in seconds.
     pub give_up_s: u64,
 }
 

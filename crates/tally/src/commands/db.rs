@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use node::bootstrap::load_node_dir;
 use node::{check_database, export_database, import_database, migrate_database};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::folder;
-use crate::output::{Output, counted, stderr_ink};
+use crate::output::{Output, counted};
+use crate::progress::progress_bar;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -39,7 +39,7 @@ pub struct Args {
 /// The result.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// What was done.
+    /// The result in words.
     done: &'static str,
     /// Number of rows, all tables together.
     rows: u64,
@@ -58,7 +58,7 @@ impl Command {
         | Command::Export(arguments)) = &self;
         folder::holds_node(&arguments.node)?;
         let files = load_node_dir(&arguments.node).map_err(|error| Failure::coded(&error))?;
-        let bar = bar();
+        let bar = progress_bar("rows");
         let progress = &mut |done, all| {
             // A comparison begins again after the rows were moved.
             bar.set_length(all);
@@ -110,19 +110,4 @@ impl Command {
         | Command::Export(arguments)) = self;
         arguments.output.json
     }
-}
-
-/// Returns a bar on standard error. It is hidden if terminal escapes are disabled.
-fn bar() -> ProgressBar {
-    let target = if stderr_ink().is_on() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
-    let template = "  {bar:30} {human_pos} of {human_len} rows ({per_sec}, {eta} left)";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }

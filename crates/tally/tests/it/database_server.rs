@@ -25,7 +25,7 @@ const QUIET_MS_MAX: u64 = 700;
 /// How long a process or the server stays down, at most.
 const DOWN_MS_MAX: u64 = 300;
 
-/// What is done to the network.
+/// A fault of the network.
 #[derive(Clone, Copy, Debug)]
 enum Disturbance {
     KillNode(Who),

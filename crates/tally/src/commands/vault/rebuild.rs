@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use node::bootstrap::load_node_dir;
 use node::{Apps, rebuild_view};
 use serde::Serialize;
@@ -11,7 +10,8 @@ use serde::Serialize;
 use crate::Register;
 use crate::failure::Failure;
 use crate::folder;
-use crate::output::{Output, counted, stderr_ink};
+use crate::output::{Output, counted};
+use crate::progress::progress_bar;
 
 /// Arguments of `tally vault rebuild`.
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ impl Args {
         let files = load_node_dir(&self.node).map_err(|error| Failure::coded(&error))?;
         let mut apps = Apps::built_in().map_err(|error| Failure::coded(&error))?;
         register(&mut apps.contracts, &mut apps.flows).map_err(|error| Failure::coded(&error))?;
-        let bar = bar();
+        let bar = progress_bar("transactions");
         let rebuilt = rebuild_view(files, apps, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
@@ -62,19 +62,4 @@ impl Args {
             )
         })
     }
-}
-
-/// Returns a bar on standard error. It is hidden if terminal escapes are disabled.
-fn bar() -> ProgressBar {
-    let target = if stderr_ink().is_on() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
-    let template = "  {bar:30} {human_pos} of {human_len} transactions ({per_sec}, {eta} left)";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }
