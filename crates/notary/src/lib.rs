@@ -22,7 +22,7 @@ mod request;
 mod requesters;
 
 pub use batch::{BatchDecision, Verdict};
-pub use check::{UniquenessAnswer, UniquenessCheck};
+pub use check::{Entry, UniquenessAnswer, UniquenessCheck, UniquenessOutcome, UniquenessRecord};
 pub use clock::{Arrival, DECISION_MS_MAX};
 pub use error::{AdmissionError, ERRORS};
 pub use notary::{Notary, NotaryFigures};

@@ -7,8 +7,10 @@
 //! - A transaction that was accepted once is accepted whenever it comes again.
 //! - Requests of one requester are decided in the order of admission; requesters take turns.
 //! - No time window is judged while the clock is in doubt: a request with a window waits (`NotaryError::Busy`).
+//! - A shared record enters a request before it is decided. So the window is judged before the question, and a request that contradicts
+//!   an earlier one of its batch is not in the question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use ledger::{
     NotaryError, Party, PartyId, StateConflict, StateRef, TimeWindow, TxId, WireTransaction,
@@ -21,7 +23,7 @@ use crate::overlay::Overlay;
 use crate::rate::Rate;
 use crate::requesters::{NewRows, Queued, Requesters};
 use crate::{
-    AdmissionError, BatchDecision, NotaryKind, NotaryOptions, Request, RequestRecord,
+    AdmissionError, BatchDecision, Entry, NotaryKind, NotaryOptions, Request, RequestRecord,
     RequesterFigures, Subject, UniquenessAnswer, UniquenessCheck, Verdict,
 };
 
@@ -41,11 +43,36 @@ pub struct NotaryFigures {
 /// A batch whose question to the store is not answered yet.
 struct AskedBatch {
     number: u64,
-    requests: Vec<Queued>,
+    requests: Vec<Asked>,
     /// The states of its requests.
     states: usize,
     /// Every commit up to this one was durable when the question was made, so the answer shows it.
     durable: u64,
+}
+
+/// A request of a batch that is asked about.
+struct Asked {
+    queued: Queued,
+    course: Course,
+}
+
+/// The course of a request through its batch.
+enum Course {
+    /// Decided by the answer; the caller writes its rows.
+    Decided,
+    /// Entered by the shared record unless the answer shows a reason against it.
+    Entered,
+    /// Only looked up: it is signed if it was accepted before, and refused with this error otherwise.
+    LookedUp(NotaryError),
+    /// It contradicts or repeats an earlier request of the batch. If that one is refused, this one comes into the next batch.
+    Held,
+}
+
+/// The fate of a request.
+enum Fate {
+    Accepted,
+    Refused(NotaryError),
+    Again(Box<Queued>),
 }
 
 /// Decides which transactions may consume their inputs.
@@ -53,6 +80,8 @@ pub struct Notary {
     options: NotaryOptions,
     me: Party,
     requesters: Requesters,
+    /// Requests of the last batch that come first in the next one.
+    again: VecDeque<Queued>,
     /// The batch that waits for the answer of the store.
     asked: Option<AskedBatch>,
     /// The number of the next question.
@@ -75,6 +104,7 @@ impl Notary {
             options,
             me,
             requesters: Requesters::default(),
+            again: VecDeque::new(),
             asked: None,
             next_check: 0,
             durable: 0,
@@ -202,7 +232,7 @@ impl Notary {
     /// Tells whether requests wait whose question to the store can be made now.
     pub fn can_ask(&self) -> bool {
         self.asked.is_none()
-            && !self.requesters.is_empty()
+            && !(self.requesters.is_empty() && self.again.is_empty())
             && self.overlay.weight() < self.options.in_flight_states_max
     }
 
@@ -211,6 +241,7 @@ impl Notary {
     pub fn take_undecided(&mut self) -> Vec<u64> {
         let asked = self.asked.take();
         let asked = asked.into_iter().flat_map(|batch| batch.requests);
+        let asked = asked.map(|asked| asked.queued).chain(self.again.drain(..));
         let mut numbers: Vec<u64> = asked.map(|queued| queued.request.number).collect();
         while self.requesters.next_weight().is_some()
             && let Some(queued) = self.requesters.pop()
@@ -228,26 +259,28 @@ impl Notary {
         if !self.can_ask() {
             return None;
         }
-        let mut requests: Vec<Queued> = Vec::new();
-        let mut states = 0usize;
-        while let Some(weight) = self.requesters.next_weight() {
-            let is_full = requests.len() >= self.options.batch_requests_max
-                || states + weight > self.options.batch_states_max;
-            if is_full && !requests.is_empty() {
-                break;
+        let requests = self.take_batch();
+        let states = requests.iter().map(|one| one.request.subject.weight());
+        let states = states.sum();
+        let (requests, entries, look_ups) = match self.options.is_shared {
+            true => self.plan(requests),
+            false => {
+                let decided = |queued| Asked {
+                    queued,
+                    course: Course::Decided,
+                };
+                let requests = requests.into_iter().map(decided).collect();
+                (requests, Vec::new(), Vec::new())
             }
-            let Some(queued) = self.requesters.pop() else {
-                break;
-            };
-            states += weight;
-            requests.push(queued);
-        }
-        let subjects = || requests.iter().map(|queued| &queued.request.subject);
+        };
+        let subjects = || requests.iter().map(|asked| &asked.queued.request.subject);
         let touched = |subject| [Subject::inputs(subject), Subject::references(subject)];
         let check = UniquenessCheck {
             number: self.next_check,
             transactions: subjects().map(Subject::id).collect(),
             states: subjects().flat_map(touched).flatten().copied().collect(),
+            entries,
+            look_ups,
         };
         assert!(!requests.is_empty(), "a question without a request");
         self.next_check += 1;
@@ -258,6 +291,102 @@ impl Notary {
             durable: self.durable,
         });
         Some(check)
+    }
+
+    /// Takes as many waiting requests as one batch may hold: first those that come again, then those of the requesters in turn.
+    fn take_batch(&mut self) -> Vec<Queued> {
+        let mut requests: Vec<Queued> = Vec::new();
+        let mut states = 0usize;
+        loop {
+            let again = self.again.front();
+            let again = again.map(|queued| queued.request.subject.weight());
+            let Some(weight) = again.or_else(|| self.requesters.next_weight()) else {
+                break;
+            };
+            let is_full = requests.len() >= self.options.batch_requests_max
+                || states + weight > self.options.batch_states_max;
+            if is_full && !requests.is_empty() {
+                break;
+            }
+            let Some(queued) = self.again.pop_front().or_else(|| self.requesters.pop()) else {
+                break;
+            };
+            states += weight;
+            requests.push(queued);
+        }
+        requests
+    }
+
+    /// Chooses the course of each request of a batch for a shared record, and returns the entries and the look-ups of the question.
+    fn plan(&self, requests: Vec<Queued>) -> (Vec<Asked>, Vec<Entry>, Vec<TxId>) {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut look_ups: Vec<TxId> = Vec::new();
+        let mut entered: HashSet<TxId> = HashSet::new();
+        let mut consumed: HashSet<StateRef> = HashSet::new();
+        let mut asked = Vec::with_capacity(requests.len());
+        for mut queued in requests {
+            queued.arrived = self.clock.review(queued.arrived);
+            let request = &queued.request;
+            let subject = &request.subject;
+            let mut states = subject.inputs().iter().chain(subject.references());
+            let id = subject.id();
+            let is_repeated = entered.contains(&id);
+            let course = if let Some(error) = self.unfit(&queued) {
+                look_ups.push(id);
+                Course::LookedUp(error)
+            } else if is_repeated || states.any(|state| consumed.contains(state)) {
+                if !is_repeated {
+                    // It may have been accepted long before, whatever becomes of the earlier ones of this batch.
+                    look_ups.push(id);
+                }
+                Course::Held
+            } else {
+                entered.insert(subject.id());
+                consumed.extend(subject.inputs());
+                entries.push(Entry {
+                    id: subject.id(),
+                    inputs: subject.inputs().to_vec(),
+                    references: subject.references().to_vec(),
+                    record: RequestRecord {
+                        requester: request.requester,
+                        key: request.key.clone(),
+                        signature: request.signature,
+                        at: queued.arrived.at,
+                    },
+                });
+                Course::Entered
+            };
+            asked.push(Asked { queued, course });
+        }
+        (asked, entries, look_ups)
+    }
+
+    /// Returns why a request can be signed only if its transaction was accepted before.
+    fn unfit(&self, queued: &Queued) -> Option<NotaryError> {
+        let subject = &queued.request.subject;
+        if let Subject::Committed(_) = subject {
+            // Nothing was verified of it.
+            return Some(NotaryError::invalid(&AdmissionError::TransactionWanted));
+        }
+        let arrived = self.clock.review(queued.arrived);
+        let window = subject.time_window()?;
+        judge_window(window, arrived, self.now).err()
+    }
+
+    /// Ends the batch whose question has this number without a decision, because the shared record could not be reached. The requesters
+    /// are asked to come again. Returns `None` if the batch does not wait any more.
+    pub fn unavailable(&mut self, number: u64, now: Monotonic) -> Option<BatchDecision> {
+        self.now = self.now.max(now);
+        let batch = self.asked.take_if(|asked| asked.number == number)?;
+        let mut decision = BatchDecision::default();
+        for asked in batch.requests {
+            let request = asked.queued.request;
+            self.requesters.note_busy(request.requester);
+            let eta_ms = UNAVAILABLE_WAIT_MS;
+            let refused = Verdict::Refused(NotaryError::Busy { eta_ms });
+            decision.verdicts.push((request.number, refused));
+        }
+        Some(decision)
     }
 
     /// Decides the batch whose question has this number. The caller writes the rows in the commit with the number `commit`, which
@@ -283,12 +412,19 @@ impl Notary {
         let mut decision = BatchDecision::default();
         let mut places: HashMap<TxId, usize> = HashMap::new();
         self.overlay.begin(commit);
-        for queued in batch.requests {
-            let number = queued.request.number;
-            let requester = queued.request.requester;
-            let id = queued.request.subject.id();
+        for asked in batch.requests {
+            let request = &asked.queued.request;
+            let (number, requester) = (request.number, request.requester);
+            let id = request.subject.id();
             let rows_before = (decision.states.len(), decision.transactions.len());
-            let refusal = self.decide_request(queued, answer, &mut decision);
+            let refusal = match self.decide_request(asked, answer, &mut decision) {
+                Fate::Accepted => None,
+                Fate::Refused(error) => Some(error),
+                Fate::Again(queued) => {
+                    self.again.push_back(*queued);
+                    continue;
+                }
+            };
             let accepted = refusal.is_none().then(|| NewRows {
                 states: decision.states.len() - rows_before.0,
                 transactions: decision.transactions.len() - rows_before.1,
@@ -307,6 +443,10 @@ impl Notary {
                 })),
             };
             decision.verdicts.push((number, verdict));
+        }
+        if self.options.is_shared {
+            // Every further answer of the shared record shows them.
+            self.forget_upto(commit);
         }
         self.forget_durable();
         Some(decision)
@@ -348,6 +488,10 @@ impl Notary {
         let asked = self.asked.as_ref();
         let shown = asked.map_or(self.durable, |asked| asked.durable);
         assert!(shown <= self.durable, "an answer shows durable commits");
+        self.forget_upto(shown);
+    }
+
+    fn forget_upto(&mut self, shown: u64) {
         let states = self.overlay.forget(shown);
         if states > 0 {
             self.rate.committed(self.now, states);
@@ -364,9 +508,10 @@ impl Notary {
     pub fn figures(&self) -> NotaryFigures {
         let asked = self.asked.as_ref();
         let (requests, states) = asked.map_or((0, 0), |asked| (asked.requests.len(), asked.states));
+        let again = self.again.iter().map(|one| one.request.subject.weight());
         NotaryFigures {
-            queued_requests: self.requesters.requests() + requests,
-            queued_states: self.requesters.states() + states,
+            queued_requests: self.requesters.requests() + self.again.len() + requests,
+            queued_states: self.requesters.states() + again.sum::<usize>() + states,
             batches_in_flight: self.overlay.batches(),
             states_in_flight: self.overlay.weight(),
         }
@@ -394,13 +539,39 @@ impl Notary {
         Ok(())
     }
 
-    /// Decides one request; `None` means accepted.
+    /// Decides one request.
     fn decide_request(
         &mut self,
-        queued: Queued,
+        Asked { queued, course }: Asked,
         answer: &UniquenessAnswer,
         decision: &mut BatchDecision,
-    ) -> Option<NotaryError> {
+    ) -> Fate {
+        let subject = &queued.request.subject;
+        let id = subject.id();
+        if self.overlay.has(&id) || answer.accepted.contains(&id) {
+            return Fate::Accepted;
+        }
+        let unfit = match &course {
+            Course::Decided => self.unfit(&queued),
+            Course::LookedUp(error) => Some(error.clone()),
+            Course::Entered | Course::Held => None,
+        };
+        if let Some(error) = unfit {
+            return Fate::Refused(error);
+        }
+        let mut conflicts = self.conflicts(&id, subject.inputs(), false, answer);
+        conflicts.extend(self.conflicts(&id, subject.references(), true, answer));
+        if !conflicts.is_empty() {
+            return Fate::Refused(NotaryError::conflict(conflicts));
+        }
+        if let Course::Held = course {
+            return Fate::Again(Box::new(queued));
+        }
+        let arrived = match course {
+            // Judged before the question.
+            Course::Entered => queued.arrived,
+            _ => self.clock.review(queued.arrived),
+        };
         let Request {
             subject,
             requester,
@@ -408,25 +579,6 @@ impl Notary {
             signature,
             ..
         } = queued.request;
-        let id = subject.id();
-        if self.overlay.has(&id) || answer.accepted.contains(&id) {
-            return None;
-        }
-        if let Subject::Committed(_) = subject {
-            // Nothing was verified of it.
-            return Some(NotaryError::invalid(&AdmissionError::TransactionWanted));
-        }
-        let arrived = self.clock.review(queued.arrived);
-        if let Some(window) = subject.time_window()
-            && let Err(error) = judge_window(window, arrived, self.now)
-        {
-            return Some(error);
-        }
-        let mut conflicts = self.conflicts(subject.inputs(), false, answer);
-        conflicts.extend(self.conflicts(subject.references(), true, answer));
-        if !conflicts.is_empty() {
-            return Some(NotaryError::conflict(conflicts));
-        }
         if subject.time_window().is_some() {
             assert!(arrived.can_judge, "its window was judged");
             self.judged = self.judged.max(Some(arrived.at));
@@ -441,12 +593,13 @@ impl Notary {
             at: arrived.at,
         };
         decision.transactions.push((id, record));
-        None
+        Fate::Accepted
     }
 
-    /// Returns the conflicts of states that are consumed already.
+    /// Returns the conflicts of states that another transaction has consumed already.
     fn conflicts(
         &self,
+        id: &TxId,
         states: &[StateRef],
         is_reference: bool,
         answer: &UniquenessAnswer,
@@ -454,7 +607,8 @@ impl Notary {
         let conflict = |state: &StateRef| {
             let remembered = self.overlay.consumer(state);
             let consumer = remembered.or_else(|| answer.consumers.get(state).copied())?;
-            Some(StateConflict {
+            // A shared record may show the states of a transaction whose acceptance was not asked for.
+            (consumer != *id).then(|| StateConflict {
                 input: *state,
                 consumed_by: consuming_hash(&consumer),
                 is_reference,
@@ -467,6 +621,9 @@ impl Notary {
 /// Wait sent to a requester whose time window cannot be judged because the clock is in doubt or too far behind, in
 /// milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 1_000;
+
+/// Wait sent to a requester while the shared record can't be reached, in milliseconds.
+const UNAVAILABLE_WAIT_MS: u64 = 1_000;
 
 /// Judges a window at the time of the arrival, and the wait until `now` by the time that is left for a decision.
 fn judge_window(window: &TimeWindow, arrived: Arrival, now: Monotonic) -> Result<(), NotaryError> {

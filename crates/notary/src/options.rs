@@ -17,6 +17,9 @@ pub enum NotaryKind {
 pub struct NotaryOptions {
     /// The form of transaction that the notary requires.
     pub kind: NotaryKind,
+    /// Whether several notaries share one record of consumed states. It then enters the requests of a batch itself, as it answers the
+    /// question about them, and the caller writes no rows.
+    pub is_shared: bool,
     /// Maximum number of states (inputs and references) in one request.
     pub request_states_max: usize,
     /// Maximum number of states in all waiting requests. Further requests are answered with `notary.busy`. The waiting requests
@@ -44,6 +47,7 @@ impl Default for NotaryOptions {
     fn default() -> Self {
         Self {
             kind: NotaryKind::NonValidating,
+            is_shared: false,
             request_states_max: INPUTS_AND_REFERENCES_MAX,
             queue_states_max: 50_000,
             queue_requests_max: 20_000,

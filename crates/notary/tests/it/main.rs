@@ -2,5 +2,6 @@
 
 mod model;
 mod requests;
+mod shared;
 mod shares;
 mod table;
