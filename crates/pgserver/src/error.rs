@@ -12,11 +12,16 @@ pub enum ServerError {
         "PostgreSQL is not installed: there is no initdb in /usr/lib/postgresql/*/bin or PATH; install Debian's package postgresql"
     )]
     NotInstalled,
+    /// MariaDB or the library of its clusters is not installed.
+    #[error(
+        "MariaDB Galera is not installed: there is no libgalera_smm.so; install Debian's packages mariadb-server and galera-4"
+    )]
+    GaleraNotInstalled,
     /// Root has no other user to run it.
     #[error(
-        "PostgreSQL does not run as root, and there is no user postgres; install Debian's package postgresql, or use another user"
+        "the database server does not run as root, and there is no user {0}; install Debian's package of the server, or use another user"
     )]
-    NoUser,
+    NoUser(&'static str),
     /// A program cannot be started.
     #[error("cannot run {program}: {source}")]
     Program {
@@ -40,6 +45,14 @@ pub enum ServerError {
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
+    },
+    /// A server of a cluster does not join the others in time.
+    #[error("server {server} of the cluster did not join; its log ends with: {log}")]
+    LateMember {
+        /// The server.
+        server: usize,
+        /// The end of its log.
+        log: String,
     },
     /// The server accepts no connection in time.
     #[error("PostgreSQL did not accept connections within {seconds} s; its log ends with: {log}")]

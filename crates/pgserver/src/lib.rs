@@ -1,12 +1,13 @@
-//! A private PostgreSQL server for tests and for the laboratory: in a folder of its own, on a free port of the loopback address, durable, and
-//! stopped when it is dropped.
+//! Private database servers for tests and for the laboratory: a PostgreSQL server, or a MariaDB Galera cluster. Each is in a folder of its own,
+//! on free ports of the loopback address, durable, and stopped when it is dropped.
 //!
-//! It uses the installed programs of PostgreSQL. PostgreSQL refuses to run as root, so root runs it as the user `postgres` of
-//! Debian's package.
+//! They use the installed programs. Root runs them as the user `postgres` or `mysql` of Debian's packages.
 
 mod error;
+mod galera;
 mod programs;
 mod server;
 
 pub use error::ServerError;
+pub use galera::{ClusterOptions, GaleraCluster};
 pub use server::{PASSWORD, PgServer, ServerOptions, USER};

@@ -294,7 +294,7 @@ impl Drop for PgServer {
 }
 
 /// Returns a port that no process listens on at this moment.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
     address
@@ -309,14 +309,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
     output(&mut copy).map(drop)
 }
 
-fn spawn(command: &mut Command) -> Result<Child, ServerError> {
+pub(crate) fn spawn(command: &mut Command) -> Result<Child, ServerError> {
     command.spawn().map_err(|source| ServerError::Program {
         program: command.get_program().into(),
         source,
     })
 }
 
-fn output(command: &mut Command) -> Result<String, ServerError> {
+pub(crate) fn output(command: &mut Command) -> Result<String, ServerError> {
     command.stdin(Stdio::null());
     let output = command.output().map_err(|source| ServerError::Program {
         program: command.get_program().into(),

@@ -43,6 +43,16 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Read the end of its log, which stands with the message: most often the disk is full, or memory is missing.",
     },
     ErrorInfo {
+        code: "lab.no_galera",
+        cause: "A network has a replicated notary, and MariaDB with Galera is not installed.",
+        action: "Install Debian's packages mariadb-server and galera-4. No server needs to run: the laboratory starts its own.",
+    },
+    ErrorInfo {
+        code: "lab.galera",
+        cause: "A server of the replicated notary's database did not join its cluster.",
+        action: "Read the end of its log in the message. Three servers need about 1 GB of memory.",
+    },
+    ErrorInfo {
         code: "lab.system",
         cause: "A file, a folder or a port that a run needs could not be had.",
         action: "Check the path that the message names, its permissions, and the room on its disk; TMPDIR says where networks are kept.",
@@ -55,8 +65,10 @@ impl Coded for NetworkError {
             NetworkError::System { .. } => "lab.system",
             NetworkError::Bootstrap(_) => "lab.bootstrap",
             NetworkError::Setting { .. } => "lab.bad_setting",
+            NetworkError::Database(pgserver::ServerError::GaleraNotInstalled) => "lab.no_galera",
+            NetworkError::Database(pgserver::ServerError::LateMember { .. }) => "lab.galera",
             NetworkError::Database(
-                pgserver::ServerError::NotInstalled | pgserver::ServerError::NoUser,
+                pgserver::ServerError::NotInstalled | pgserver::ServerError::NoUser(_),
             ) => "lab.no_postgres",
             NetworkError::Database(_) => "lab.postgres",
             NetworkError::Process(error) => error.code(),
