@@ -38,6 +38,7 @@ pub const CRATES: &[&str] = &[
     "kernel",
     "store",
     "pgstore",
+    "notarydb",
     "vaultview",
     "net",
     "api",
@@ -201,8 +202,8 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
 /// Returns all codes, crate by crate.
 pub fn all() -> Vec<Entry> {
     let mut all = entries!(
-        primitives, ledger, vault, notary, flow, finance, kernel, store, pgstore, vaultview, net,
-        api, chain, client, tally
+        primitives, ledger, vault, notary, flow, finance, kernel, store, pgstore, notarydb,
+        vaultview, net, api, chain, client, tally
     );
     all.extend(api::chain::ERRORS.iter().map(|info| Entry {
         from: "api",

@@ -31,6 +31,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("store", &["primitives"]),
     ("pgstore", &["primitives", "store"]),
+    ("notarydb", &["primitives", "ledger", "notary", "pgstore"]),
     ("pgserver", &[]),
     ("vaultview", &["primitives"]),
     ("runtime", &["primitives", "store"]),
@@ -51,6 +52,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "kernel",
             "store",
             "pgstore",
+            "notarydb",
             "vaultview",
             "runtime",
             "net",
@@ -122,6 +124,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("node", &["client"]),
     ("store", &["kernel", "chain", "properties", "diskimage"]),
     ("pgstore", &["pgserver"]),
+    ("notarydb", &["pgserver", "kernel", "store"]),
     ("vaultview", &["properties"]),
     // The guide to a first application runs the program of its example.
     (

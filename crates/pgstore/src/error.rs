@@ -240,7 +240,8 @@ pub const ERRORS: &[ErrorInfo] = &[
 
 impl DatabaseError {
     /// Sorts an error of the client library.
-    pub(crate) fn of(error: &tokio_postgres::Error, database: &str) -> Self {
+    #[must_use]
+    pub fn of(error: &tokio_postgres::Error, database: &str) -> Self {
         let database = database.to_owned();
         let Some(answer) = error.as_db_error() else {
             let reason = chain(error);

@@ -33,5 +33,6 @@ mod stats;
 pub use database::{Database, Opened, open};
 pub use error::{DatabaseError, ERRORS};
 pub use moving::{close, difference, for_each_row, import, migrate};
-pub use settings::{Settings, check_schema_name, url_has_password};
+pub use session::{connect, within};
+pub use settings::{Settings, Target, check_schema_name, url_has_password};
 pub use stats::DatabaseFigures;

@@ -21,7 +21,10 @@ const LOCK_MS: u32 = 20_000;
 pub(crate) const PATIENT: Duration = Duration::from_secs(60);
 
 /// Connects, and checks that the server's confirmations are durable.
-pub(crate) async fn connect(target: &Target) -> Result<Client, DatabaseError> {
+///
+/// # Errors
+/// The server can't be reached in time, refuses the log-in, or may lose confirmed commits.
+pub async fn connect(target: &Target) -> Result<Client, DatabaseError> {
     // No server has as many hosts as do not fit.
     let hosts = u32::try_from(target.config.get_hosts().len()).unwrap_or(u32::MAX);
     let limit = GREET + CONNECT.saturating_mul(hosts.saturating_mul(ADDRESSES_PER_HOST));
@@ -29,7 +32,10 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, DatabaseError> {
 }
 
 /// Waits for an answer of the server. A late one counts as lost.
-pub(crate) async fn within<T>(
+///
+/// # Errors
+/// The statement failed, or its outcome is unknown.
+pub async fn within<T>(
     limit: Duration,
     target: &Target,
     answer: impl Future<Output = Result<T, tokio_postgres::Error>>,

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Settings {
 
 /// Checked settings.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub struct Target {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: Option<MakeRustlsConnect>,
     pub(crate) schema: String,
@@ -70,7 +70,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(crate) fn of(settings: &Settings) -> Result<Self, DatabaseError> {
+    /// Checks settings and reads the files that they name.
+    ///
+    /// # Errors
+    /// A setting is invalid, a file can't be read, or the connection would cross a network in the clear.
+    pub fn of(settings: &Settings) -> Result<Self, DatabaseError> {
         check_schema_name(&settings.schema).map_err(DatabaseError::Settings)?;
         assert!(
             settings.node.chars().all(|c| c.is_ascii_alphanumeric()),
@@ -127,6 +131,12 @@ impl Target {
             give_up: settings.give_up,
             shown,
         })
+    }
+
+    /// Returns the server's addresses and the database, without user and password.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 }
 

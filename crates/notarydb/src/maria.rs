@@ -1,0 +1,346 @@
+//! The statements for MariaDB, alone or as a Galera cluster.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use ledger::{StateRef, TxId};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error, OptsBuilder, SslOpts};
+use notary::{RequestRecord, UniquenessAnswer};
+use primitives::{Encode, hex};
+
+use crate::error::RecordError;
+use crate::session::{Rows, Session, Trouble, VERSION, damaged, id_of, index_of, record_of};
+use crate::settings::{MariaUrl, Settings};
+
+/// Time to connect to one server.
+const CONNECT: Duration = Duration::from_secs(1);
+/// Time without an answer after which a server counts as lost.
+const ANSWER: Duration = Duration::from_secs(3);
+/// Seconds after which a statement gives up waiting for the row of another transaction.
+const LOCK_S: u32 = 2;
+
+/// Error codes of the server.
+mod codes {
+    pub(super) const ACCESS_DENIED: u16 = 1045;
+    pub(super) const DATABASE_DENIED: u16 = 1044;
+    pub(super) const NO_DATABASE: u16 = 1049;
+    pub(super) const DUPLICATE: u16 = 1062;
+    pub(super) const LOCK_WAIT: u16 = 1205;
+    pub(super) const DEADLOCK: u16 = 1213;
+    /// The server does not belong to the majority of its cluster, shuts down, or ends the connection.
+    pub(super) const NOT_READY: [u16; 7] = [1047, 1053, 1040, 1159, 1161, 1927, 1290];
+    /// The connection of a transaction that the cluster undid was ended.
+    pub(super) const INTERRUPTED: u16 = 1317;
+}
+
+const TABLES: &str = "
+create table if not exists notary_record (
+    one tinyint not null primary key, version bigint not null, service blob not null
+) engine = innodb;
+create table if not exists notary_states (
+    tx binary(32) not null, output int unsigned not null, consumer binary(32) not null, primary key (tx, output)
+) engine = innodb;
+create table if not exists notary_transactions (
+    id binary(32) not null primary key, requester binary(32) not null, at_ms bigint unsigned not null, record blob not null
+) engine = innodb;";
+
+pub(crate) struct Maria {
+    url: MariaUrl,
+    options: OptsBuilder,
+    /// The server of the connection, or of the last attempt.
+    at: usize,
+    connection: Option<Conn>,
+}
+
+impl Maria {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, RecordError> {
+        let url = MariaUrl::parse(&settings.url).map_err(RecordError::Settings)?;
+        let mut options = OptsBuilder::new()
+            .user(Some(url.user.clone()))
+            .pass(settings.password()?)
+            .db_name(Some(url.database.clone()))
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(CONNECT))
+            .read_timeout(Some(ANSWER))
+            .write_timeout(Some(ANSWER));
+        if let Some(ca) = &settings.ca {
+            options = options.ssl_opts(SslOpts::default().with_root_cert_path(Some(ca.clone())));
+        }
+        // The first attempt goes to the next one.
+        let at = (settings.place + url.hosts.len() - 1) % url.hosts.len();
+        Ok(Self {
+            url,
+            options,
+            at,
+            connection: None,
+        })
+    }
+
+    fn try_connect(&self) -> Result<Conn, RecordError> {
+        let (host, port) = &self.url.hosts[self.at];
+        let options = self.options.clone();
+        let options = options.ip_or_hostname(Some(host)).tcp_port(*port);
+        let mut connection = Conn::new(options).map_err(connect_error)?;
+        let checks = "select @@innodb_flush_log_at_trx_commit, @@wsrep_on";
+        let row: Option<(i64, i64)> = connection.query_first(checks).map_err(connect_error)?;
+        let Some((flush, in_cluster)) = row else {
+            return Err(RecordError::Unreachable("an empty answer".into()));
+        };
+        if flush != 1 {
+            let text = format!("innodb_flush_log_at_trx_commit is {flush}, not 1");
+            return Err(RecordError::NotDurable(text));
+        }
+        if in_cluster == 1 {
+            let ready = "show status like 'wsrep_ready'";
+            let row: Option<(String, String)> =
+                connection.query_first(ready).map_err(connect_error)?;
+            if row.is_none_or(|(_, value)| value != "ON") {
+                let text = format!("{host}:{port} does not belong to the cluster's majority");
+                return Err(RecordError::Unreachable(text));
+            }
+        }
+        let session = format!(
+            "set session transaction isolation level repeatable read; set session innodb_lock_wait_timeout = {LOCK_S}"
+        );
+        run(&mut connection, &session).map_err(connect_error)?;
+        Ok(connection)
+    }
+
+    fn connection(&mut self) -> Result<&mut Conn, Trouble> {
+        self.connection
+            .as_mut()
+            .ok_or_else(|| Trouble::Lost(RecordError::Unreachable("there is no connection".into())))
+    }
+}
+
+impl Session for Maria {
+    fn connect(&mut self) -> Result<(), RecordError> {
+        // Closes the old connection without a word to a server that may not answer.
+        self.connection = None;
+        let mut last = None;
+        for _ in 0..self.url.hosts.len() {
+            self.at = (self.at + 1) % self.url.hosts.len();
+            match self.try_connect() {
+                Ok(connection) => {
+                    self.connection = Some(connection);
+                    return Ok(());
+                }
+                Err(error @ RecordError::Unreachable(_)) => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| RecordError::Unreachable("no server is named".into())))
+    }
+
+    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>), Trouble> {
+        let service = literal(service);
+        let statements =
+            format!("{TABLES} insert ignore into notary_record values (1, {VERSION}, {service});");
+        let connection = self.connection()?;
+        run(connection, &statements).map_err(sort)?;
+        let wanted = "select version, service from notary_record where one = 1";
+        let row: Option<(u64, Vec<u8>)> = connection.query_first(wanted).map_err(sort)?;
+        row.ok_or_else(|| damaged("the row of the notary is missing"))
+    }
+
+    fn enter(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
+        let connection = self.connection()?;
+        run(connection, &enter_statements(rows)).map_err(sort)
+    }
+
+    fn look_up(&mut self, ids: &[TxId], states: &[StateRef]) -> Result<UniquenessAnswer, Trouble> {
+        let connection = self.connection()?;
+        let mut answer = UniquenessAnswer::default();
+        let mut statements = String::from("rollback; set session wsrep_sync_wait = 1;");
+        if !ids.is_empty() {
+            push_rows(&mut statements, "b(id)", ids, |text, id| {
+                push_literal(text, id.as_bytes());
+            });
+            statements.push_str(
+                "select 0, t.id, 0, t.id from b straight_join notary_transactions t on t.id = b.id;",
+            );
+        }
+        if !states.is_empty() {
+            push_rows(&mut statements, "b(tx, output)", states, |text, state| {
+                push_literal(text, state.tx.as_bytes());
+                let _ = write!(text, ",{}", state.index);
+            });
+            statements.push_str(
+                "select 1, s.tx, s.output, s.consumer from b \
+                 straight_join notary_states s on s.tx = b.tx and s.output = b.output;",
+            );
+        }
+        statements.push_str("set session wsrep_sync_wait = 0");
+        let mut result = connection.query_iter(statements).map_err(sort)?;
+        while let Some(rows) = result.iter() {
+            for row in rows {
+                type Columns = (u8, Vec<u8>, u32, Vec<u8>);
+                let (kind, key, index, value): Columns =
+                    mysql::from_row_opt(row.map_err(sort)?).map_err(|_| damaged("a row"))?;
+                let (tx, value) = (id_of(&key)?, id_of(&value)?);
+                if kind == 0 {
+                    answer.accepted.insert(tx);
+                } else {
+                    answer.consumers.insert(StateRef::new(tx, index), value);
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    fn states_after(
+        &mut self,
+        after: Option<&StateRef>,
+        limit: usize,
+    ) -> Result<Vec<(StateRef, TxId)>, Trouble> {
+        let connection = self.connection()?;
+        let place = after.map_or(String::new(), |state| {
+            let tx = literal(state.tx.as_bytes());
+            let index = state.index;
+            // The first condition lets the server begin at that key.
+            format!("where tx >= {tx} and (tx > {tx} or output > {index})")
+        });
+        let wanted = format!(
+            "select tx, output, consumer from notary_states {place} order by tx, output limit {limit}"
+        );
+        let rows: Vec<(Vec<u8>, i64, Vec<u8>)> = connection.query(wanted).map_err(sort)?;
+        let states = rows.into_iter().map(|(tx, index, consumer)| {
+            let state = StateRef::new(id_of(&tx)?, index_of(index)?);
+            Ok((state, id_of(&consumer)?))
+        });
+        states.collect()
+    }
+
+    fn transactions_after(
+        &mut self,
+        after: Option<&TxId>,
+        limit: usize,
+    ) -> Result<Vec<(TxId, RequestRecord)>, Trouble> {
+        let connection = self.connection()?;
+        let place = after.map_or(String::new(), |id| {
+            format!("where id > {}", literal(id.as_bytes()))
+        });
+        let wanted =
+            format!("select id, record from notary_transactions {place} order by id limit {limit}");
+        let rows: Vec<(Vec<u8>, Vec<u8>)> = connection.query(wanted).map_err(sort)?;
+        let rows = rows.into_iter();
+        rows.map(|(id, record)| Ok((id_of(&id)?, record_of(&record)?)))
+            .collect()
+    }
+
+    fn standing(&mut self) -> Result<Vec<(String, String)>, Trouble> {
+        let connection = self.connection()?;
+        let wanted = "show status where variable_name in ('wsrep_cluster_size', 'wsrep_cluster_status', \
+                      'wsrep_local_state_comment', 'wsrep_flow_control_paused', 'wsrep_incoming_addresses')";
+        connection.query(wanted).map_err(sort)
+    }
+
+    fn server(&self) -> String {
+        let (host, port) = &self.url.hosts[self.at];
+        format!("{host}:{port}")
+    }
+}
+
+/// Carries out several statements up to the first that fails. (The library's own method reports the outcome of the first statement only.)
+fn run(connection: &mut Conn, statements: &str) -> Result<(), Error> {
+    let mut result = connection.query_iter(statements)?;
+    while let Some(rows) = result.iter() {
+        for row in rows {
+            row?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the statements that enter rows in one transaction.
+fn enter_statements(rows: &Rows<'_>) -> String {
+    // An earlier transaction that failed in the middle is still open. The start of another one would commit it.
+    let mut text = String::from("rollback; start transaction;");
+    for (at, (state, consumer)) in rows.states.iter().enumerate() {
+        text.push_str(match at {
+            0 => "insert into notary_states values (",
+            _ => ",(",
+        });
+        push_literal(&mut text, state.tx.as_bytes());
+        let _ = write!(text, ",{},", state.index);
+        push_literal(&mut text, consumer.as_bytes());
+        text.push(')');
+    }
+    if !rows.states.is_empty() {
+        text.push(';');
+    }
+    for (at, (id, record)) in rows.transactions.iter().enumerate() {
+        text.push_str(match at {
+            0 => "insert into notary_transactions values (",
+            _ => ",(",
+        });
+        push_literal(&mut text, id.as_bytes());
+        text.push(',');
+        push_literal(&mut text, record.requester.as_bytes());
+        let _ = write!(text, ",{},", record.at.as_ms());
+        push_literal(&mut text, &record.to_bytes());
+        text.push(')');
+    }
+    if !rows.transactions.is_empty() {
+        text.push(';');
+    }
+    text.push_str("commit");
+    text
+}
+
+/// Adds the beginning of a statement that has these rows as a table. `table` is its name with the columns.
+fn push_rows<T>(text: &mut String, table: &str, rows: &[T], push: impl Fn(&mut String, &T)) {
+    let _ = write!(text, "with {table} as (values ");
+    for (at, row) in rows.iter().enumerate() {
+        text.push_str(if at == 0 { "(" } else { ",(" });
+        push(text, row);
+        text.push(')');
+    }
+    text.push_str(") ");
+}
+
+fn literal(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    push_literal(&mut text, bytes);
+    text
+}
+
+fn push_literal(text: &mut String, bytes: &[u8]) {
+    text.push_str("x'");
+    text.push_str(&hex::encode(bytes));
+    text.push('\'');
+}
+
+/// Sorts the error of a connection that is made.
+fn connect_error(error: Error) -> RecordError {
+    match &error {
+        Error::MySqlError(answer) => match answer.code {
+            codes::ACCESS_DENIED | codes::DATABASE_DENIED | codes::NO_DATABASE => {
+                RecordError::LogIn(answer.message.clone())
+            }
+            code if codes::NOT_READY.contains(&code) => {
+                RecordError::Unreachable(answer.message.clone())
+            }
+            code => RecordError::Server(format!("{} ({code})", answer.message)),
+        },
+        _ => RecordError::Unreachable(error.to_string()),
+    }
+}
+
+/// Sorts the error of a statement.
+fn sort(error: Error) -> Trouble {
+    match &error {
+        Error::MySqlError(answer) => match answer.code {
+            codes::DUPLICATE => Trouble::Duplicate,
+            codes::DEADLOCK | codes::LOCK_WAIT => Trouble::Undone(answer.message.clone()),
+            codes::INTERRUPTED => Trouble::Lost(RecordError::Unreachable(answer.message.clone())),
+            code if codes::NOT_READY.contains(&code) => {
+                Trouble::Lost(RecordError::Unreachable(answer.message.clone()))
+            }
+            code => Trouble::Refused(RecordError::Server(format!("{} ({code})", answer.message))),
+        },
+        Error::FromRowError(_) | Error::FromValueError(_) => damaged("a row has another form"),
+        _ => Trouble::Lost(RecordError::Unreachable(error.to_string())),
+    }
+}
