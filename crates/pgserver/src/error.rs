@@ -14,7 +14,7 @@ pub enum ServerError {
     NotInstalled,
     /// MariaDB or the library of its clusters is not installed.
     #[error(
-        "MariaDB Galera is not installed: there is no libgalera_smm.so; install Debian's packages mariadb-server and galera-4"
+        "MariaDB Galera is not installed: there is no /usr/sbin/mariadbd or no libgalera_smm.so; install Debian's packages mariadb-server and galera-4"
     )]
     GaleraNotInstalled,
     /// Root has no other user to run it.

@@ -16,6 +16,8 @@ const PROVIDERS: [&str; 2] = [
     "/usr/lib/galera/libgalera_smm.so",
     "/usr/lib64/galera-4/libgalera_smm.so",
 ];
+/// The server's program: Debian has it in a folder that is not on every user's path.
+const SERVER: &str = "/usr/sbin/mariadbd";
 /// Time for a server to join the cluster, a recovery and the transfer of the state included.
 const JOIN: Duration = Duration::from_secs(90);
 /// Time for a server to end.
@@ -81,6 +83,7 @@ impl GaleraCluster {
             .iter()
             .map(PathBuf::from)
             .find(|path| path.exists());
+        let provider = provider.filter(|_| Path::new(SERVER).exists());
         let provider = provider.ok_or(ServerError::GaleraNotInstalled)?;
         let user = User::named("mysql")?;
         let within = options.within.clone().unwrap_or_else(std::env::temp_dir);
@@ -314,7 +317,7 @@ impl GaleraCluster {
     fn recovered_position(&self, server: usize) -> Result<(String, i64), ServerError> {
         let log = self.folder.path().join(format!("recovery-{server}.err"));
         let _ = std::fs::remove_file(&log);
-        let mut command = self.user.command(Path::new("mariadbd"));
+        let mut command = self.user.command(Path::new(SERVER));
         command
             .args(self.arguments_of(server, &log))
             .args(self.cluster_arguments(server))
@@ -354,7 +357,7 @@ impl GaleraCluster {
             self.members[server].process.is_none(),
             "the server was stopped before"
         );
-        let mut command = self.user.command(Path::new("mariadbd"));
+        let mut command = self.user.command(Path::new(SERVER));
         command
             .args(self.arguments_of(server, &self.log(server)))
             .args(arguments)
