@@ -14,6 +14,8 @@ const ACCEPTED: &[&str] = &[
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    // For data. It is the licence of a list of certificate authorities, which the client of MariaDB links and does not use.
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "MIT-0",

@@ -47,7 +47,7 @@ const AREAS: &[Area] = &[
     Area {
         page: "flows",
         title: "flows and notaries",
-        domains: &["flow", "notary"],
+        domains: &["flow", "notary", "record"],
     },
     Area {
         page: "network",

@@ -557,7 +557,7 @@ impl Notary {
             Course::Entered | Course::Held => None,
         };
         if let Some(error) = unfit {
-            return Fate::Refused(error);
+            return Fate::Refused(self.not_too_soon(error, &queued));
         }
         let mut conflicts = self.conflicts(&id, subject.inputs(), false, answer);
         conflicts.extend(self.conflicts(&id, subject.references(), true, answer));
@@ -596,6 +596,28 @@ impl Notary {
         Fate::Accepted
     }
 
+    /// Returns a refusal for a window, or asks the requester to come again. Another worker may still be about to enter the transaction, so it is
+    /// refused for good only some time after the end of its window.
+    fn not_too_soon(&self, error: NotaryError, queued: &Queued) -> NotaryError {
+        let end = queued
+            .request
+            .subject
+            .time_window()
+            .and_then(TimeWindow::end);
+        let (Some(end), true, NotaryError::TimeWindowInvalid { now, .. }) =
+            (end, self.options.is_shared, &error)
+        else {
+            return error;
+        };
+        let passed_ms = now.since_ms(end).unwrap_or(u64::MAX);
+        match passed_ms < REFUSED_AFTER_MS {
+            true => NotaryError::Busy {
+                eta_ms: REFUSED_AFTER_MS - passed_ms,
+            },
+            false => error,
+        }
+    }
+
     /// Returns the conflicts of states that another transaction has consumed already.
     fn conflicts(
         &self,
@@ -621,6 +643,10 @@ impl Notary {
 /// Wait sent to a requester whose time window cannot be judged because the clock is in doubt or too far behind, in
 /// milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 1_000;
+
+/// Time from the end of a window until a request that is too late is refused for good, if workers share a record, in milliseconds. A worker
+/// enters a request or gives it up in less time.
+const REFUSED_AFTER_MS: u64 = 30_000;
 
 /// Wait sent to a requester while the shared record can't be reached, in milliseconds.
 const UNAVAILABLE_WAIT_MS: u64 = 1_000;

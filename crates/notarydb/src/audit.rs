@@ -35,7 +35,7 @@ impl Findings {
     }
 }
 
-/// What an audit checks.
+/// Settings of an audit.
 pub struct Audit<'a> {
     /// Checks the signature of the first requester of a transaction. `None` leaves it out.
     pub signatures: Option<(&'a mut SignatureChecker, ledger::PartyId)>,

@@ -35,6 +35,9 @@ pub enum RecordError {
     /// A row has a form that this program never writes.
     #[error("a row of the notary's record is damaged: {0}")]
     Damaged(String),
+    /// The workers take the place of a notary whose data was not moved.
+    #[error("the notary's data was not moved to its database yet")]
+    NotMoved,
     /// The data that is moved contradicts the record.
     #[error("the notary's database contradicts the data that is moved: {0}")]
     Contradiction(String),
@@ -84,6 +87,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Stop the workers, run `tally notary audit`, and restore the database from a backup if it reports inconsistencies.",
     },
     ErrorInfo {
+        code: "record.not_moved",
+        cause: "The workers have the name and the key of a notary that was a node of its own, and its data is not in their database. They would sign for states that it has consumed.",
+        action: "Stop the old notary, and run `tally notary migrate --node WORKER --from OLD`.",
+    },
+    ErrorInfo {
         code: "record.contradiction",
         cause: "The data of a notary is moved to a database that has another consumer of one of its states.",
         action: "Move the data before any worker has run on the database. Otherwise empty the database, and begin again.",
@@ -91,7 +99,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "record.server",
         cause: "The notary's database refused a statement, for example because a privilege is missing or the disk is full.",
-        action: "Correct what the message names. The worker tries again until then.",
+        action: "Correct the fault that the message names. The worker tries again until then.",
     },
 ];
 
@@ -117,6 +125,7 @@ impl Coded for RecordError {
             Self::ForeignRecord(_) => "record.foreign",
             Self::TooNew { .. } => "record.too_new",
             Self::Damaged(_) => "record.damaged",
+            Self::NotMoved => "record.not_moved",
             Self::Contradiction(_) => "record.contradiction",
             Self::Server(_) => "record.server",
             Self::Postgres(error) => error.code(),

@@ -15,7 +15,7 @@ pub struct RecordFigures {
     pub round_trips: u64,
     /// Time of all round trips, in microseconds.
     pub round_trips_us: u64,
-    /// Batches in which the database found a key that was there already.
+    /// Batches with a key that existed already.
     pub duplicates: u64,
     /// Repetitions because another transaction was in the way.
     pub retries: u64,

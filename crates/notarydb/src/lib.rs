@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Invariants:
-//! - A state has one row, whose key is the state. So no two transactions consume it, whatever the workers do.
-//! - The entries of a question are entered all at once. A lost connection leaves all or none, and the worker reads back which.
+//! - A state has one row, whose key is the state. So no two transactions consume it.
+//! - The entries of a question are entered all at once. After a lost connection the worker reads back whether they were.
 //! - An answer is given only after the database has confirmed the commit, or after the rows were read back.
 
 mod audit;
+mod blocking;
 mod error;
 mod figures;
 mod maria;

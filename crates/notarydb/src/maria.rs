@@ -4,19 +4,18 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use ledger::{StateRef, TxId};
-use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder, SslOpts};
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, Error, OptsBuilder, Row, SslOpts};
 use notary::{RequestRecord, UniquenessAnswer};
 use primitives::{Encode, hex};
 
+use crate::blocking::{ANSWER, Blocking};
 use crate::error::RecordError;
 use crate::session::{Rows, Session, Trouble, VERSION, damaged, id_of, index_of, record_of};
 use crate::settings::{MariaUrl, Settings};
 
 /// Time to connect to one server.
 const CONNECT: Duration = Duration::from_secs(1);
-/// Time without an answer after which a server counts as lost.
-const ANSWER: Duration = Duration::from_secs(3);
 /// Seconds after which a statement gives up waiting for the row of another transaction.
 const LOCK_S: u32 = 2;
 
@@ -28,15 +27,16 @@ mod codes {
     pub(super) const DUPLICATE: u16 = 1062;
     pub(super) const LOCK_WAIT: u16 = 1205;
     pub(super) const DEADLOCK: u16 = 1213;
-    /// The server does not belong to the majority of its cluster, shuts down, or ends the connection.
-    pub(super) const NOT_READY: [u16; 7] = [1047, 1053, 1040, 1159, 1161, 1927, 1290];
+    /// The server does not belong to the majority of its cluster, or lost it during a commit, shuts down, or ends the connection.
+    pub(super) const NOT_READY: [u16; 8] = [1047, 1053, 1040, 1159, 1161, 1180, 1927, 1290];
     /// The connection of a transaction that the cluster undid was ended.
     pub(super) const INTERRUPTED: u16 = 1317;
 }
 
 const TABLES: &str = "
 create table if not exists notary_record (
-    one tinyint not null primary key, version bigint not null, service blob not null
+    one tinyint not null primary key, version bigint not null, service blob not null,
+    moved tinyint not null default 0
 ) engine = innodb;
 create table if not exists notary_states (
     tx binary(32) not null, output int unsigned not null, consumer binary(32) not null, primary key (tx, output)
@@ -51,21 +51,24 @@ pub(crate) struct Maria {
     /// The server of the connection, or of the last attempt.
     at: usize,
     connection: Option<Conn>,
+    blocking: Blocking,
 }
 
 impl Maria {
     pub(crate) fn new(settings: &Settings) -> Result<Self, RecordError> {
         let url = MariaUrl::parse(&settings.url).map_err(RecordError::Settings)?;
-        let mut options = OptsBuilder::new()
+        let mut options = OptsBuilder::default()
             .user(Some(url.user.clone()))
             .pass(settings.password()?)
             .db_name(Some(url.database.clone()))
             .prefer_socket(false)
-            .tcp_connect_timeout(Some(CONNECT))
-            .read_timeout(Some(ANSWER))
-            .write_timeout(Some(ANSWER));
+            .stmt_cache_size(0);
         if let Some(ca) = &settings.ca {
-            options = options.ssl_opts(SslOpts::default().with_root_cert_path(Some(ca.clone())));
+            let roots = vec![ca.clone().into()];
+            let tls = SslOpts::default()
+                .with_root_certs(roots)
+                .with_disable_built_in_roots(true);
+            options = options.ssl_opts(tls);
         }
         // The first attempt goes to the next one.
         let at = (settings.place + url.hosts.len() - 1) % url.hosts.len();
@@ -74,43 +77,102 @@ impl Maria {
             options,
             at,
             connection: None,
+            blocking: Blocking::new()?,
         })
     }
 
+    /// Connects to the server whose turn it is, and checks it.
     fn try_connect(&self) -> Result<Conn, RecordError> {
         let (host, port) = &self.url.hosts[self.at];
         let options = self.options.clone();
-        let options = options.ip_or_hostname(Some(host)).tcp_port(*port);
-        let mut connection = Conn::new(options).map_err(connect_error)?;
-        let checks = "select @@innodb_flush_log_at_trx_commit, @@wsrep_on";
-        let row: Option<(i64, i64)> = connection.query_first(checks).map_err(connect_error)?;
-        let Some((flush, in_cluster)) = row else {
-            return Err(RecordError::Unreachable("an empty answer".into()));
-        };
-        if flush != 1 {
-            let text = format!("innodb_flush_log_at_trx_commit is {flush}, not 1");
-            return Err(RecordError::NotDurable(text));
-        }
-        if in_cluster == 1 {
-            let ready = "show status like 'wsrep_ready'";
-            let row: Option<(String, String)> =
-                connection.query_first(ready).map_err(connect_error)?;
-            if row.is_none_or(|(_, value)| value != "ON") {
-                let text = format!("{host}:{port} does not belong to the cluster's majority");
-                return Err(RecordError::Unreachable(text));
-            }
-        }
-        let session = format!(
-            "set session transaction isolation level repeatable read; set session innodb_lock_wait_timeout = {LOCK_S}"
-        );
-        run(&mut connection, &session).map_err(connect_error)?;
-        Ok(connection)
+        let options = options.ip_or_hostname(host).tcp_port(*port);
+        let connected = self.blocking.answer(CONNECT, Conn::new(options))?;
+        let mut connection = connected.map_err(connect_error)?;
+        let server = format!("{host}:{port}");
+        let greeted = self.blocking.answer(
+            ANSWER,
+            greet(&mut connection, &server, self.url.hosts.len() > 1),
+        )?;
+        greeted.map(|()| connection)
     }
 
-    fn connection(&mut self) -> Result<&mut Conn, Trouble> {
-        self.connection
-            .as_mut()
-            .ok_or_else(|| Trouble::Lost(RecordError::Unreachable("there is no connection".into())))
+    /// Carries out statements up to the first that fails. Returns their rows.
+    fn run<T>(&mut self, statements: &str) -> Result<Vec<T>, Trouble>
+    where
+        T: FromRow + Send + 'static,
+    {
+        let Some(connection) = &mut self.connection else {
+            let error = RecordError::Unreachable("there is no connection".into());
+            return Err(Trouble::Lost(error));
+        };
+        let answer = self
+            .blocking
+            .answer(ANSWER, all_rows(connection, statements));
+        let rows = answer.map_err(Trouble::Lost)?.map_err(sort)?;
+        let rows = rows.into_iter().map(mysql_async::from_row_opt);
+        let rows: Result<Vec<T>, _> = rows.collect();
+        rows.map_err(|_| damaged("a row has another form"))
+    }
+}
+
+/// Checks a server that accepts connections. One of several servers must belong to a cluster: alone it would be a record of its own.
+async fn greet(
+    connection: &mut Conn,
+    server: &str,
+    is_one_of_several: bool,
+) -> Result<(), RecordError> {
+    let checks = "select @@innodb_flush_log_at_trx_commit, @@wsrep_on, coalesce(@@wsrep_provider_options, '')";
+    let checked: Option<(i64, i64, String)> = connection
+        .query_first(checks)
+        .await
+        .map_err(connect_error)?;
+    let Some((flush, in_cluster, options)) = checked else {
+        return Err(RecordError::Unreachable("an empty answer".into()));
+    };
+    if flush != 1 {
+        let text = format!("innodb_flush_log_at_trx_commit is {flush}, not 1, on {server}");
+        return Err(RecordError::NotDurable(text));
+    }
+    for unsafe_option in ["pc.ignore_sb = true", "pc.ignore_quorum = true"] {
+        if options.contains(unsafe_option) {
+            let text = format!("{unsafe_option} on {server}");
+            return Err(RecordError::NotDurable(text));
+        }
+    }
+    if in_cluster == 0 && is_one_of_several {
+        let text = format!("{server} belongs to no cluster, and the URL names several servers");
+        return Err(RecordError::NotDurable(text));
+    }
+    if in_cluster == 1 {
+        let standing = "select variable_name, variable_value from information_schema.global_status \
+            where variable_name in ('wsrep_ready', 'wsrep_cluster_status') order by 1";
+        let standing: Vec<(String, String)> =
+            connection.query(standing).await.map_err(connect_error)?;
+        let values: Vec<&str> = standing.iter().map(|(_, value)| value.as_str()).collect();
+        if values != ["Primary", "ON"] {
+            let text = format!("{server} does not belong to the cluster's majority");
+            return Err(RecordError::Unreachable(text));
+        }
+    }
+    let session = format!(
+        "set session autocommit = 1; set session transaction isolation level repeatable read; \
+         set session innodb_lock_wait_timeout = {LOCK_S}"
+    );
+    let done = all_rows(connection, &session).await;
+    done.map(drop).map_err(connect_error)
+}
+
+/// Carries out statements up to the first that fails. Returns their rows.
+async fn all_rows(connection: &mut Conn, statements: &str) -> Result<Vec<Row>, Error> {
+    let mut result = connection.query_iter(statements).await?;
+    let mut rows = Vec::new();
+    loop {
+        let is_last = result.is_empty();
+        rows.extend(result.collect::<Row>().await?);
+        if is_last {
+            // The library keeps the failure of a later statement until it is asked for rows once more.
+            return Ok(rows);
+        }
     }
 }
 
@@ -126,31 +188,37 @@ impl Session for Maria {
                     self.connection = Some(connection);
                     return Ok(());
                 }
-                Err(error @ RecordError::Unreachable(_)) => last = Some(error),
-                Err(error) => return Err(error),
+                // Another server may be in order. The more telling error is kept.
+                Err(error @ RecordError::Unreachable(_)) if last.is_some() => drop(error),
+                Err(error) => last = Some(error),
             }
         }
         Err(last.unwrap_or_else(|| RecordError::Unreachable("no server is named".into())))
     }
 
-    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>), Trouble> {
+    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>, bool), Trouble> {
         let service = literal(service);
-        let statements =
-            format!("{TABLES} insert ignore into notary_record values (1, {VERSION}, {service});");
-        let connection = self.connection()?;
-        run(connection, &statements).map_err(sort)?;
-        let wanted = "select version, service from notary_record where one = 1";
-        let row: Option<(u64, Vec<u8>)> = connection.query_first(wanted).map_err(sort)?;
-        row.ok_or_else(|| damaged("the row of the notary is missing"))
+        let statements = format!(
+            "{TABLES} insert ignore into notary_record (one, version, service) values (1, {VERSION}, {service});"
+        );
+        self.run::<Row>(&statements)?;
+        let wanted = "select version, service, moved from notary_record where one = 1";
+        let rows: Vec<(u64, Vec<u8>, bool)> = self.run(wanted)?;
+        rows.into_iter()
+            .next()
+            .ok_or_else(|| damaged("the row of the notary is missing"))
+    }
+
+    fn finish_move(&mut self) -> Result<(), Trouble> {
+        self.run::<Row>("rollback; update notary_record set moved = 1")
+            .map(drop)
     }
 
     fn enter(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
-        let connection = self.connection()?;
-        run(connection, &enter_statements(rows)).map_err(sort)
+        self.run::<Row>(&enter_statements(rows)).map(drop)
     }
 
     fn look_up(&mut self, ids: &[TxId], states: &[StateRef]) -> Result<UniquenessAnswer, Trouble> {
-        let connection = self.connection()?;
         let mut answer = UniquenessAnswer::default();
         let mut statements = String::from("rollback; set session wsrep_sync_wait = 1;");
         if !ids.is_empty() {
@@ -172,18 +240,14 @@ impl Session for Maria {
             );
         }
         statements.push_str("set session wsrep_sync_wait = 0");
-        let mut result = connection.query_iter(statements).map_err(sort)?;
-        while let Some(rows) = result.iter() {
-            for row in rows {
-                type Columns = (u8, Vec<u8>, u32, Vec<u8>);
-                let (kind, key, index, value): Columns =
-                    mysql::from_row_opt(row.map_err(sort)?).map_err(|_| damaged("a row"))?;
-                let (tx, value) = (id_of(&key)?, id_of(&value)?);
-                if kind == 0 {
-                    answer.accepted.insert(tx);
-                } else {
-                    answer.consumers.insert(StateRef::new(tx, index), value);
-                }
+        type Columns = (u8, Vec<u8>, u32, Vec<u8>);
+        let rows: Vec<Columns> = self.run(&statements)?;
+        for (kind, key, index, value) in rows {
+            let (tx, value) = (id_of(&key)?, id_of(&value)?);
+            if kind == 0 {
+                answer.accepted.insert(tx);
+            } else {
+                answer.consumers.insert(StateRef::new(tx, index), value);
             }
         }
         Ok(answer)
@@ -194,7 +258,6 @@ impl Session for Maria {
         after: Option<&StateRef>,
         limit: usize,
     ) -> Result<Vec<(StateRef, TxId)>, Trouble> {
-        let connection = self.connection()?;
         let place = after.map_or(String::new(), |state| {
             let tx = literal(state.tx.as_bytes());
             let index = state.index;
@@ -204,7 +267,7 @@ impl Session for Maria {
         let wanted = format!(
             "select tx, output, consumer from notary_states {place} order by tx, output limit {limit}"
         );
-        let rows: Vec<(Vec<u8>, i64, Vec<u8>)> = connection.query(wanted).map_err(sort)?;
+        let rows: Vec<(Vec<u8>, i64, Vec<u8>)> = self.run(&wanted)?;
         let states = rows.into_iter().map(|(tx, index, consumer)| {
             let state = StateRef::new(id_of(&tx)?, index_of(index)?);
             Ok((state, id_of(&consumer)?))
@@ -217,40 +280,27 @@ impl Session for Maria {
         after: Option<&TxId>,
         limit: usize,
     ) -> Result<Vec<(TxId, RequestRecord)>, Trouble> {
-        let connection = self.connection()?;
         let place = after.map_or(String::new(), |id| {
             format!("where id > {}", literal(id.as_bytes()))
         });
         let wanted =
             format!("select id, record from notary_transactions {place} order by id limit {limit}");
-        let rows: Vec<(Vec<u8>, Vec<u8>)> = connection.query(wanted).map_err(sort)?;
+        let rows: Vec<(Vec<u8>, Vec<u8>)> = self.run(&wanted)?;
         let rows = rows.into_iter();
         rows.map(|(id, record)| Ok((id_of(&id)?, record_of(&record)?)))
             .collect()
     }
 
     fn standing(&mut self) -> Result<Vec<(String, String)>, Trouble> {
-        let connection = self.connection()?;
         let wanted = "show status where variable_name in ('wsrep_cluster_size', 'wsrep_cluster_status', \
                       'wsrep_local_state_comment', 'wsrep_flow_control_paused', 'wsrep_incoming_addresses')";
-        connection.query(wanted).map_err(sort)
+        self.run(wanted)
     }
 
     fn server(&self) -> String {
         let (host, port) = &self.url.hosts[self.at];
         format!("{host}:{port}")
     }
-}
-
-/// Carries out several statements up to the first that fails. (The library's own method reports the outcome of the first statement only.)
-fn run(connection: &mut Conn, statements: &str) -> Result<(), Error> {
-    let mut result = connection.query_iter(statements)?;
-    while let Some(rows) = result.iter() {
-        for row in rows {
-            row?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the statements that enter rows in one transaction.
@@ -315,7 +365,7 @@ fn push_literal(text: &mut String, bytes: &[u8]) {
 /// Sorts the error of a connection that is made.
 fn connect_error(error: Error) -> RecordError {
     match &error {
-        Error::MySqlError(answer) => match answer.code {
+        Error::Server(answer) => match answer.code {
             codes::ACCESS_DENIED | codes::DATABASE_DENIED | codes::NO_DATABASE => {
                 RecordError::LogIn(answer.message.clone())
             }
@@ -331,7 +381,7 @@ fn connect_error(error: Error) -> RecordError {
 /// Sorts the error of a statement.
 fn sort(error: Error) -> Trouble {
     match &error {
-        Error::MySqlError(answer) => match answer.code {
+        Error::Server(answer) => match answer.code {
             codes::DUPLICATE => Trouble::Duplicate,
             codes::DEADLOCK | codes::LOCK_WAIT => Trouble::Undone(answer.message.clone()),
             codes::INTERRUPTED => Trouble::Lost(RecordError::Unreachable(answer.message.clone())),
@@ -340,7 +390,6 @@ fn sort(error: Error) -> Trouble {
             }
             code => Trouble::Refused(RecordError::Server(format!("{} ({code})", answer.message))),
         },
-        Error::FromRowError(_) | Error::FromValueError(_) => damaged("a row has another form"),
         _ => Trouble::Lost(RecordError::Unreachable(error.to_string())),
     }
 }

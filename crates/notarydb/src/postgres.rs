@@ -7,22 +7,21 @@ use ledger::{StateRef, TxId};
 use notary::{RequestRecord, UniquenessAnswer};
 use pgstore::{DatabaseError, Target};
 use primitives::Encode;
-use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use crate::blocking::{ANSWER, Blocking};
 use crate::error::RecordError;
 use crate::session::{Rows, Session, Trouble, VERSION, damaged, id_of, index_of, record_of};
 use crate::settings::Settings;
 
-/// Time without an answer after which a server counts as lost.
-const ANSWER: Duration = Duration::from_secs(3);
 /// The schema of the tables.
 const SCHEMA: &str = "tally_notary";
 
 const TABLES: &str = "
 create table if not exists tally_notary.notary_record (
-    one smallint not null primary key, version bigint not null, service bytea not null
+    one smallint not null primary key, version bigint not null, service bytea not null,
+    moved boolean not null default false
 );
 create table if not exists tally_notary.notary_states (
     tx bytea not null, output bigint not null, consumer bytea not null, primary key (tx, output)
@@ -33,9 +32,8 @@ create table if not exists tally_notary.notary_transactions (
 
 pub(crate) struct Postgres {
     target: Target,
-    /// There is one until the end. See [`Postgres::drop`].
-    runtime: Option<Runtime>,
     client: Option<Client>,
+    blocking: Blocking,
 }
 
 impl Postgres {
@@ -51,14 +49,10 @@ impl Postgres {
             lease: Duration::ZERO,
             give_up: settings.give_up,
         })?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| RecordError::Server(error.to_string()))?;
         Ok(Self {
-            target,
-            runtime: Some(runtime),
             client: None,
+            blocking: Blocking::new()?,
+            target,
         })
     }
 
@@ -71,22 +65,10 @@ impl Postgres {
             let error = RecordError::Unreachable("there is no connection".into());
             return Err(Trouble::Lost(error));
         };
-        let answer = statement(client);
-        let limited = async { tokio::time::timeout(ANSWER, answer).await };
-        match self.runtime().block_on(limited) {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.sort(&error)),
-            Err(_) => {
-                let text = format!("no answer within {} s", ANSWER.as_secs());
-                Err(Trouble::Lost(RecordError::Unreachable(text)))
-            }
-        }
-    }
-
-    fn runtime(&self) -> &Runtime {
-        self.runtime
-            .as_ref()
-            .expect("it is dropped with the session")
+        let answer = self.blocking.answer(ANSWER, statement(client));
+        answer
+            .map_err(Trouble::Lost)?
+            .map_err(|error| self.sort(&error))
     }
 
     fn sort(&self, error: &tokio_postgres::Error) -> Trouble {
@@ -109,24 +91,15 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        // A runtime must not wait for its tasks on a thread of another one.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
 impl Session for Postgres {
     fn connect(&mut self) -> Result<(), RecordError> {
         self.client = None;
-        let client = self.runtime().block_on(pgstore::connect(&self.target))?;
+        let client = self.blocking.wait(pgstore::connect(&self.target))?;
         self.client = Some(client);
         Ok(())
     }
 
-    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>), Trouble> {
+    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>, bool), Trouble> {
         let schema = format!("create schema if not exists {SCHEMA}");
         for statements in [schema.as_str(), TABLES] {
             match self.run(|client| client.batch_execute(statements)) {
@@ -136,17 +109,20 @@ impl Session for Postgres {
             }
         }
         let version = VERSION as i64;
-        let insert =
-            "insert into tally_notary.notary_record values (1, $1, $2) on conflict do nothing";
+        let insert = "insert into tally_notary.notary_record (one, version, service) values (1, $1, $2) on conflict do nothing";
         self.run(|client| async move { client.execute(insert, &[&version, &service]).await })?;
-        let wanted = "select version, service from tally_notary.notary_record where one = 1";
+        let wanted = "select version, service, moved from tally_notary.notary_record where one = 1";
         let row = self.run(|client| client.query_one(wanted, &[]))?;
         let version: i64 = row.try_get(0).map_err(|_| damaged("the version"))?;
         let service = row.try_get(1).map_err(|_| damaged("the service"))?;
-        Ok((
-            u64::try_from(version).map_err(|_| damaged("the version"))?,
-            service,
-        ))
+        let is_moved = row.try_get(2).map_err(|_| damaged("a flag"))?;
+        let version = u64::try_from(version).map_err(|_| damaged("the version"))?;
+        Ok((version, service, is_moved))
+    }
+
+    fn finish_move(&mut self) -> Result<(), Trouble> {
+        let update = "update tally_notary.notary_record set moved = true";
+        self.run(|client| client.execute(update, &[])).map(drop)
     }
 
     fn enter(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
@@ -198,7 +174,10 @@ impl Session for Postgres {
             .map(|state| &state.tx.as_bytes()[..])
             .collect();
         let outputs: Vec<i64> = states.iter().map(|state| state.index.into()).collect();
-        let statement = "select 0, t.id, 0::bigint, t.id from unnest($1::bytea[]) b(id) \
+        // A row may be visible before a synchronous standby has it. The update waits for the standby, and so for every row that the
+        // look-up has seen. It fails on a server that is itself a standby.
+        let statement = "with barrier as (update tally_notary.notary_record set version = version where one = 1) \
+            select 0, t.id, 0::bigint, t.id from unnest($1::bytea[]) b(id) \
             join tally_notary.notary_transactions t on t.id = b.id \
             union all select 1, s.tx, s.output, s.consumer from unnest($2::bytea[], $3::bigint[]) b(tx, output) \
             join tally_notary.notary_states s on s.tx = b.tx and s.output = b.output";

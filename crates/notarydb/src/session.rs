@@ -53,8 +53,12 @@ pub(crate) trait Session: Send {
     /// Connects to the next server. Checks that its confirmations are durable.
     fn connect(&mut self) -> Result<(), RecordError>;
 
-    /// Makes the tables if they are missing, and returns the version of the tables and the notary that they belong to.
-    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>), Trouble>;
+    /// Makes the tables if they are missing. Returns the version of the tables, the notary that they belong to, and whether the data of a
+    /// notary of its own was moved to them.
+    fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>, bool), Trouble>;
+
+    /// Notes that the data of a notary of its own was moved to the tables.
+    fn finish_move(&mut self) -> Result<(), Trouble>;
 
     /// Enters rows, all or none. They are in the order of their keys.
     fn enter(&mut self, rows: &Rows<'_>) -> Result<(), Trouble>;

@@ -25,6 +25,8 @@ pub struct Settings {
     pub service: Party,
     /// The place of this worker among those of the notary. Each begins with another server of the cluster.
     pub place: usize,
+    /// Whether the workers take the place of a notary of its own. They then need its data: see [`crate::SharedRecord::finish_move`].
+    pub is_successor: bool,
     /// Time for a batch, repetitions included. Then its requesters are asked to come again.
     pub give_up: Duration,
 }
@@ -75,7 +77,7 @@ impl Engine {
 /// Checks the URL of a shared record as far as that needs no connection. `has_ca` tells whether connections use TLS.
 ///
 /// # Errors
-/// Says what is wrong with it, without repeating it: it may hold a password.
+/// Names the fault, without the URL itself: it may hold a password.
 pub fn check_url(url: &str, has_ca: bool) -> Result<(), String> {
     match Engine::of(url) {
         Some(Engine::Maria) => {

@@ -1,5 +1,4 @@
-//! Entering the batches of one worker: what is done after a key that is there already, a deadlock or a lost connection. The same for every
-//! database.
+//! Entering the batches of one worker, with repetitions after an existing key, a deadlock or a lost connection. The same for every database.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,7 +66,7 @@ pub fn open(settings: &Settings) -> Result<SharedRecord, RecordError> {
     };
     let until = Instant::now() + settings.give_up;
     let service = settings.service.to_bytes();
-    let (version, owner) = record.repeat(until, |session| session.prepare(&service))?;
+    let (version, owner, is_moved) = record.repeat(until, |session| session.prepare(&service))?;
     if version > VERSION {
         return Err(RecordError::TooNew {
             found: version,
@@ -77,6 +76,9 @@ pub fn open(settings: &Settings) -> Result<SharedRecord, RecordError> {
     if owner != service {
         let text = format!("not that of {}", settings.service.name);
         return Err(RecordError::ForeignRecord(text));
+    }
+    if settings.is_successor && !is_moved {
+        return Err(RecordError::NotMoved);
     }
     Ok(record)
 }
@@ -91,6 +93,8 @@ impl UniquenessRecord for SharedRecord {
                 Ok(UniquenessOutcome::Found(answer))
             }
             Err(error) => {
+                // A transaction that failed in the middle would keep its locks.
+                self.is_connected = false;
                 add(&self.counters.unavailable, 1);
                 self.report(&error);
                 Ok(UniquenessOutcome::Unavailable)
@@ -100,6 +104,15 @@ impl UniquenessRecord for SharedRecord {
 }
 
 impl SharedRecord {
+    /// Lets workers use the record after the data of the notary before them is in it.
+    ///
+    /// # Errors
+    /// The database can't be reached in time.
+    pub fn finish_move(&mut self) -> Result<(), RecordError> {
+        let until = self.until();
+        self.repeat(until, |session| session.finish_move())
+    }
+
     /// Returns a reader of the figures.
     #[must_use]
     pub fn meter(&self) -> RecordMeter {
@@ -211,7 +224,7 @@ impl SharedRecord {
         }
     }
 
-    /// Enters what is free. Returns the rows that were there before.
+    /// Enters the free entries. Returns the rows that existed before.
     fn enter(
         &mut self,
         check: &UniquenessCheck,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::DatabaseError;
@@ -114,6 +114,10 @@ impl Target {
                 None
             }
         };
+        if hosts.len() > 1 {
+            // The others are standbys.
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         config.application_name("tally");
         config.connect_timeout(CONNECT);
         config.tcp_user_timeout(UNACKNOWLEDGED);

@@ -109,6 +109,7 @@ impl Backend {
             ca: None,
             service: service(),
             place,
+            is_successor: false,
             give_up: Duration::from_secs(20),
         }
     }

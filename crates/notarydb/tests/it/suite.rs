@@ -1,4 +1,4 @@
-//! What every record has to do.
+//! The duties of every record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ fn settle(
     }
 }
 
-/// A batch: the entries as (number, inputs, references), the look-ups, and the answer: what of it was accepted and consumed before.
+/// A batch: the entries as (number, inputs, references), the look-ups, and the answer: transactions accepted before, and states consumed before with their consumers.
 type Step<'a> = (
     &'a [(u64, &'a [u64], &'a [u64])],
     &'a [u64],
