@@ -16,7 +16,7 @@ setup: ## install what the build needs besides cargo (Debian packages, only if m
 	@scripts/setup
 
 setup-databases: ## the same, and the database servers of the tests; no server is left running
-	@scripts/setup '/usr/lib/postgresql/*/bin/initdb=postgresql'
+	@scripts/setup '/usr/lib/postgresql/*/bin/initdb=postgresql' /usr/sbin/mariadbd=mariadb-server /usr/lib/galera/libgalera_smm.so=galera-4
 
 demo: setup ## a notary and two nodes pay each other under load; KEEP=1 leaves them up
 	@$(CARGO) run --release --locked --package tally -- demo

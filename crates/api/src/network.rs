@@ -41,10 +41,13 @@ pub struct PartyView {
 }
 
 /// A notary's kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotaryView {
     /// Whether it sees and checks whole transactions.
     pub validating: bool,
+    /// The replicated notary that it works for, if it is one of several workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
 }
 
 /// The answer of `GET /v1/peers`.

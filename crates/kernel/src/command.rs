@@ -16,7 +16,7 @@ use ledger::{
     PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TearOffError,
     TokenId, Transition, TxId, VerifiedTransaction,
 };
-use notary::UniquenessAnswer;
+use notary::UniquenessOutcome;
 use primitives::{Hash, PublicKey, SignatureContext, Timestamp};
 use vault::CoinRow;
 
@@ -346,10 +346,10 @@ pub(crate) enum NotaryCommand {
     AskToComeAgain { number: u64 },
     /// Forgets a request whose requester has disconnected before the verification.
     Forget { number: u64 },
-    /// Takes the answer of the store: which states of a batch are consumed.
+    /// Takes the answer to a question: which states of a batch are consumed.
     UniquenessChecked {
         number: u64,
-        answer: UniquenessAnswer,
+        outcome: UniquenessOutcome,
     },
     /// Answers a decided request, after its transaction is recorded.
     Answer {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
-use notary::{UniquenessAnswer, UniquenessCheck};
+use notary::{UniquenessCheck, UniquenessOutcome};
 use primitives::{Hash, Seed, SignedMessage, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
@@ -236,8 +236,9 @@ pub enum Event {
     UniquenessChecked {
         /// The number of the question.
         number: u64,
-        /// The rows that exist. The kernel stops if they could not be read.
-        answer: Result<UniquenessAnswer, StoreFailure>,
+        /// The rows that exist, or that a shared record could not be reached. The kernel stops if the rows of its own store could not
+        /// be read.
+        outcome: Result<UniquenessOutcome, StoreFailure>,
     },
     /// The answer to an [`Action::CheckSignatures`].
     SignaturesChecked {
@@ -526,8 +527,8 @@ pub enum Action {
     /// Asks the store for the oldest rows of the flow history. The answer is an [`Event::HistoryLookedUp`]; see
     /// [`crate::look_up_history`].
     LookUpHistory(HistoryLookUp),
-    /// Asks the store which states of a notary's batch are consumed. It waits for no commit, and no round waits for it. The answer
-    /// is an [`Event::UniquenessChecked`]; see [`crate::check_uniqueness`].
+    /// Asks which states of a notary's batch are consumed: the node's store, or the record that several notaries share. It waits for no
+    /// commit, and no round waits for it. The answer is an [`Event::UniquenessChecked`]; see [`crate::check_uniqueness`].
     CheckUniqueness(UniquenessCheck),
     /// Has signatures checked that peers caused beyond their rate. It waits for no commit, and no round waits for it. The answer is
     /// an [`Event::SignaturesChecked`].

@@ -73,7 +73,7 @@ pub use flows::history::row::{
     HISTORY_PEERS_MAX, HISTORY_RESULT_BYTES_MAX, HistoryEnd, HistoryKind, HistoryRow, HistoryStart,
 };
 pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
-pub use identity::Identity;
+pub use identity::{Identity, NotaryService};
 pub use kernel::Kernel;
 pub use keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
 pub use ledger_book::{LedgerRows, decode_row, ledger_page};

@@ -13,6 +13,8 @@ pub struct NetworkMap {
     parameters: NetworkParameters,
     nodes: BTreeMap<PartyId, NodeInfo>,
     by_key: BTreeMap<PublicKey, PartyId>,
+    /// The workers of each replicated notary.
+    services: BTreeMap<PartyId, Vec<PartyId>>,
     rules: NetworkRules,
     parameters_hash: Hash,
 }
@@ -34,12 +36,22 @@ impl NetworkMap {
             .iter()
             .map(|(id, info)| (info.party.key.clone(), *id))
             .collect();
+        let mut services: BTreeMap<PartyId, Vec<PartyId>> = BTreeMap::new();
+        for (id, info) in &nodes {
+            let notary = info.notary.as_ref();
+            let service = notary.and_then(|notary| notary.service.as_ref());
+            // The name alone does not make a notary.
+            if let Some(service) = service.filter(|one| parameters.notaries.contains(one)) {
+                services.entry(service.id()).or_default().push(*id);
+            }
+        }
         let rules = NetworkRules::from(&parameters);
         let parameters_hash = parameters.hash();
         Self {
             parameters,
             nodes,
             by_key,
+            services,
             rules,
             parameters_hash,
         }
@@ -79,6 +91,22 @@ impl NetworkMap {
                 .iter()
                 .find(|notary| notary.id() == *id)
         })
+    }
+
+    /// Returns the replicated notaries with the nodes that work for them.
+    pub fn services(&self) -> &BTreeMap<PartyId, Vec<PartyId>> {
+        &self.services
+    }
+
+    /// Returns the notary for which a node decides: itself, or the service that it works for. `None` if it is no notary of this
+    /// network.
+    pub fn decides_for(&self, id: &PartyId) -> Option<PartyId> {
+        if self.is_notary(id) {
+            return Some(*id);
+        }
+        let mut services = self.services.iter();
+        let service = services.find(|(_, workers)| workers.contains(id));
+        service.map(|(service, _)| *service)
     }
 
     /// Returns the legal name of a party of the network, or else its id.

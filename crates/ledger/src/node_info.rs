@@ -23,14 +23,50 @@ pub struct NodeInfo {
     pub notary: Option<NotaryInfo>,
 }
 
-/// The kind of a notary. Encoded as `[validating]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a notary. Encoded as `[validating]`, or as `[validating, service]` for a worker of a replicated notary.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotaryInfo {
     /// Whether it sees and verifies whole transactions.
     pub validating: bool,
+    /// The notary that transactions name and whose key signs, if the node is one of its workers. `None` for a notary of its own.
+    pub service: Option<Party>,
 }
 
-primitives::record!(NotaryInfo { validating });
+impl NotaryInfo {
+    /// Describes a notary that is no worker of a service.
+    pub fn single(validating: bool) -> Self {
+        Self {
+            validating,
+            service: None,
+        }
+    }
+}
+
+impl Encode for NotaryInfo {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(1 + usize::from(self.service.is_some()));
+        self.validating.encode(e);
+        if let Some(service) = &self.service {
+            service.encode(e);
+        }
+    }
+}
+
+impl Decode for NotaryInfo {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let fields = d.array()?;
+        if !(1..=2).contains(&fields) {
+            return Err(d.invalid("the kind of a notary has one or two fields"));
+        }
+        Ok(Self {
+            validating: bool::decode(d)?,
+            service: match fields {
+                2 => Some(Party::decode(d)?),
+                _ => None,
+            },
+        })
+    }
+}
 
 /// Tells whether an address has the form `host:port`.
 pub fn is_address(address: &str) -> bool {

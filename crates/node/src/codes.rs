@@ -11,7 +11,8 @@ macro_rules! causes {
 /// Codes and causes of all parts of a node but the API's own, which [`api::ERRORS`] lists.
 pub fn all() -> Vec<(&'static str, &'static str)> {
     let mut all = causes!(
-        primitives, ledger, vault, notary, flow, finance, kernel, store, pgstore, vaultview, net
+        primitives, ledger, vault, notary, flow, finance, kernel, store, pgstore, notarydb,
+        vaultview, net
     );
     let node = crate::ERRORS.iter().flat_map(|part| part.iter());
     all.extend(node.map(|info| (info.code, info.cause)));

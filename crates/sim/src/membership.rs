@@ -66,7 +66,7 @@ impl Membership {
             addresses: vec!["localhost:1".to_owned()],
             platform_version: 1,
             serial: 1,
-            notary: is_notary(node).then_some(NotaryInfo { validating }),
+            notary: is_notary(node).then(|| NotaryInfo::single(validating)),
         });
         let notaries = [NOTARY, OTHER_NOTARY]
             .map(|node| parties[node].clone())
@@ -90,6 +90,7 @@ impl Membership {
         Identity {
             me: self.parties[node].clone(),
             keys: vec![key(node)],
+            service: None,
             network: Arc::clone(&self.network),
             contracts: Arc::clone(&self.contracts),
             flows: Arc::clone(&self.flows),

@@ -53,7 +53,7 @@ pub async fn notarise(
         .await?;
     let info = ctx.network().node(&notary.id());
     let validating = info
-        .and_then(|info| info.notary)
+        .and_then(|info| info.notary.as_ref())
         .is_some_and(|notary| notary.validating);
     let subject = NotarySubject::of(&transaction, validating);
     let request = NotaryRequest::new(subject, ctx.me(), signature);

@@ -87,9 +87,9 @@ fn may_fetch(
     let network = &context.identity.network;
     let info = network.node(&peer);
     let validates = info
-        .and_then(|info| info.notary)
+        .and_then(|info| info.notary.as_ref())
         .is_some_and(|notary| notary.validating);
-    if validates || !network.is_notary(&peer) {
+    if validates || network.decides_for(&peer).is_none() {
         return Ok(true);
     }
     let root = book.read(&request.root, reads)?;

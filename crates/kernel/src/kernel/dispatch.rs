@@ -138,9 +138,9 @@ impl Kernel {
                 let found = found?;
                 self.carry(FlowsCommand::HistoryLookedUp { found }, reads)?;
             }
-            Event::UniquenessChecked { number, answer } => {
-                let answer = answer?;
-                let command = NotaryCommand::UniquenessChecked { number, answer };
+            Event::UniquenessChecked { number, outcome } => {
+                let outcome = outcome?;
+                let command = NotaryCommand::UniquenessChecked { number, outcome };
                 self.carry(command, reads)?;
             }
             Event::SignaturesChecked { batch, good } => {
@@ -262,7 +262,7 @@ impl Kernel {
     fn on_peer_down(&mut self, peer: &PartyId) {
         self.clock.peer_down(peer);
         self.context.forget_backlog(peer);
-        self.links.peer_down(*peer);
+        self.links.peer_down(*peer, self.context.now.monotonic);
         self.integrity.peer_down(peer);
         self.back_chains.peer_down(peer);
         self.intake.peer_down(*peer, &mut self.context);

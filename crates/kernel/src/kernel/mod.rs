@@ -135,6 +135,7 @@ impl Kernel {
                 .serve(&self.book, &mut self.context, reads)?;
             if self.integrity.is_rolled_back()
                 && let Some(notarisation) = &mut self.notarisation
+                && !notarisation.is_shared()
             {
                 notarisation.refuse_undecided(&mut self.context);
             }
@@ -143,9 +144,11 @@ impl Kernel {
                 break;
             }
         }
-        if !self.integrity.is_rolled_back()
-            && self.judges_from().is_none()
+        let is_rolled_back = self.integrity.is_rolled_back();
+        if self.judges_from().is_none()
             && let Some(notarisation) = &mut self.notarisation
+            // A shared record is not in this node's data.
+            && (!is_rolled_back || notarisation.is_shared())
         {
             notarisation.ask_for_uniqueness(out);
         }

@@ -45,7 +45,7 @@ impl Kernel {
         let (options, identity) = (&context.options, &context.identity);
         let book = Book::open(reads, options.transactions_bytes)?;
         let keys = KeyBook::open(identity, options.fresh_keys_bytes, reads)?;
-        let links = Links::open(options, reads)?;
+        let links = Links::open(options, &identity.network, reads)?;
         let judged = match reads.get(Table::Meta, META_JUDGED)? {
             Some(row) => Timestamp::from_bytes(&row)
                 .map_err(|_| damaged("the time of the latest judgement"))?,
@@ -55,7 +55,7 @@ impl Kernel {
         let accepted = integrity.accepted();
         let notarisation = options
             .notary
-            .map(|notary| Notarisation::new(notary, identity.me.clone(), judged, accepted));
+            .map(|notary| Notarisation::new(notary, identity.notary().clone(), judged, accepted));
         // A clock that was set while the node was down shows in earlier judgements only.
         let was_set = notarisation
             .as_ref()

@@ -104,8 +104,10 @@ impl Kernel {
 
     /// Returns the time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
     pub(super) fn judges_from(&self) -> Option<Monotonic> {
-        let is_notary = self.notarisation.is_some() && !self.integrity.is_rolled_back();
-        is_notary
+        // No peer vouches for a shared record.
+        let notarisation = self.notarisation.as_ref().filter(|one| !one.is_shared());
+        let judges = notarisation.is_some() && !self.integrity.is_rolled_back();
+        judges
             .then(|| self.flows.notary_waits(self.context.now.monotonic))
             .flatten()
     }

@@ -8,7 +8,7 @@ use flow::messaging::RequestId;
 use ledger::{
     CheckedTearOff, NotaryError, NotaryRequest, NotarySubject, PartyId, TearOffError, TxId,
 };
-use notary::{BatchDecision, Subject, UniquenessAnswer, Verdict};
+use notary::{BatchDecision, Subject, UniquenessOutcome, Verdict};
 use primitives::{Decode, Encode};
 
 use crate::command::{IntakeCommand, IntegrityCommand, NotaryCommand};
@@ -53,8 +53,8 @@ impl Notarisation {
             }
             NotaryCommand::AskToComeAgain { number } => self.ask_to_come_again(number, context),
             NotaryCommand::Forget { number } => self.forget(number),
-            NotaryCommand::UniquenessChecked { number, answer } => {
-                self.on_uniqueness_checked(number, &answer, views, context);
+            NotaryCommand::UniquenessChecked { number, outcome } => {
+                self.on_uniqueness_checked(number, &outcome, views, context);
             }
             NotaryCommand::Answer { peer, id, response } => answer(peer, id, response, context),
             NotaryCommand::RefuseOnOlderCopy { peer, id } => {
@@ -75,7 +75,7 @@ impl Notarisation {
         views: NotaryViews<'_>,
         context: &mut Context,
     ) -> Result<(), StoreFailure> {
-        if views.is_older_copy {
+        if views.is_older_copy && !self.is_shared {
             refuse_on_older_copy(peer, id, context);
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Notarisation {
         asks: Asks,
         context: &mut Context,
     ) {
-        let message = asks.message(&transaction, &context.my_id);
+        let message = asks.message(&transaction, &context.identity.notary().id());
         let number = self.number(peer, id);
         self.checking.insert(number, asks.request(number, subject));
         context.check_for(peer, CheckOwner::Notary(number), message);
@@ -172,22 +172,28 @@ impl Notarisation {
     fn on_uniqueness_checked(
         &mut self,
         number: u64,
-        found: &UniquenessAnswer,
+        outcome: &UniquenessOutcome,
         views: NotaryViews<'_>,
         context: &mut Context,
     ) {
-        if views.is_older_copy {
+        if views.is_older_copy && !self.is_shared {
             // The proof of an older copy may have arrived after the question was asked.
             self.refuse_undecided(context);
             return;
         }
         let (commit, now) = (context.commits.next(), context.now.monotonic);
-        let Some(mut decision) = self.notary.decide(number, found, commit, now) else {
+        let decided = match outcome {
+            UniquenessOutcome::Found(found) => self.notary.decide(number, found, commit, now),
+            UniquenessOutcome::Unavailable => self.notary.unavailable(number, now),
+        };
+        let Some(mut decision) = decided else {
             return;
         };
         self.write_decision(&mut decision, context);
         count(&decision, context);
-        let Some(key) = views.keys.identity_key(&context.identity) else {
+        let identity = &context.identity;
+        let service = identity.service.as_ref().map(|service| &service.key);
+        let Some(key) = service.or_else(|| views.keys.identity_key(identity)) else {
             // Opening the node has checked that it holds its own key.
             return;
         };
@@ -204,6 +210,11 @@ impl Notarisation {
     /// Writes the rows of a decision. The states and records leave the decision.
     fn write_decision(&mut self, decision: &mut BatchDecision, context: &mut Context) {
         context.figures.notary_states += decision.states.len() as u64;
+        if self.is_shared {
+            // The shared record has entered them. This node's own data does not count them.
+            decision.states.clear();
+            decision.transactions.clear();
+        }
         for (state, transaction) in std::mem::take(&mut decision.states) {
             put_consumer(&state, &transaction, &mut context.round.batch);
         }

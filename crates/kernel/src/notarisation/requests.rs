@@ -22,6 +22,8 @@ use crate::writes::{Batch, RowRange, Writer};
 /// The state of a notary: its requests and their decisions.
 pub(crate) struct Notarisation {
     pub(super) notary: Notary,
+    /// Several notaries share one record of consumed states, so this node's store has none of it.
+    pub(super) is_shared: bool,
     /// Whole transactions that are not decided yet.
     pub(super) wholes: Wholes,
     /// The number of transactions accepted in all.
@@ -61,6 +63,7 @@ impl Notarisation {
         accepted: u64,
     ) -> Self {
         Self {
+            is_shared: options.is_shared,
             notary: Notary::new(options, me, judged),
             wholes: Wholes::default(),
             accepted,
@@ -86,6 +89,11 @@ impl Notarisation {
             "time windows were judged at a later time than {wall}, which the confirmed clock shows; they are judged from then on"
         );
         context.warn(errors::CLOCK_JUMPED.code, text);
+    }
+
+    /// Returns whether several notaries share one record of consumed states.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Returns whether a batch of waiting requests can be looked up in the store now.

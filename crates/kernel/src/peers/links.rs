@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use flow::messaging::{
     Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, Requests,
 };
-use ledger::{PartyId, TxId};
+use ledger::{NetworkMap, PartyId, TxId};
 use primitives::collections::HashMap;
 use primitives::{Decode, Decoder, Monotonic};
 
@@ -146,12 +146,16 @@ impl Part for Links {
 
 impl Links {
     /// Reads cursors and pending rows back after a start.
-    pub fn open(options: &KernelOptions, reads: &dyn Reads) -> Result<Self, StoreFailure> {
+    pub fn open(
+        options: &KernelOptions,
+        network: &NetworkMap,
+        reads: &dyn Reads,
+    ) -> Result<Self, StoreFailure> {
         let mut links = Self {
             outbox: Outbox::new(options.outbox),
             inbox: Inbox::new(),
             deliveries: Deliveries::new(options.deliveries),
-            requests: Requests::new(options.requests),
+            requests: Requests::new(options.requests, network.services().clone()),
             outbox_out: Vec::new(),
             inbox_out: Vec::new(),
             delivery_out: Vec::new(),
@@ -369,7 +373,10 @@ mod tests {
             let key = meta_key(META_INBOUND, key);
             batch.of::<Links>().put(Table::Meta, key, value.to_vec());
             store.apply(batch);
-            Links::open(&KernelOptions::default(), &store).map(drop)
+            let at = primitives::Timestamp::EPOCH;
+            let parameters = ledger::NetworkParameters::new(Vec::new(), at);
+            let network = NetworkMap::new(parameters, []);
+            Links::open(&KernelOptions::default(), &network, &store).map(drop)
         };
         assert!(open(&peer, &row).is_ok());
         for (key, value) in [

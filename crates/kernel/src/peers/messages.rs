@@ -82,14 +82,16 @@ impl Links {
             self.request_must_wait(&id, &peer, eta_ms, now);
             return;
         }
-        if !self.request_answered(&id, &peer, now) {
+        let Some(asked) = self.request_answered(&id, &peer, now) else {
             return;
-        }
+        };
         if is_recovery(&id) {
             context.command(IntegrityCommand::Searched { peer, answer });
         } else if let Some(number) = resolution_of(&id) {
             context.command(BackChainsCommand::Fetched { number, answer });
         } else {
+            // The answer of a service, whichever of its servers gave it.
+            let peer = asked;
             context.command(IntegrityCommand::Answered { peer, id, answer });
         }
     }

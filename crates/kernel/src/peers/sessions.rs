@@ -47,7 +47,7 @@ impl Links {
     }
 
     /// Handles the end of a connection.
-    pub(crate) fn peer_down(&mut self, peer: PartyId) {
+    pub(crate) fn peer_down(&mut self, peer: PartyId, now: Monotonic) {
         // It repeats them.
         self.untaken.take(&peer);
         self.inbox.peer_down(&peer);
@@ -55,7 +55,7 @@ impl Links {
         self.awaited.remove(&peer);
         self.held.remove(&peer);
         self.deliveries.peer_down(peer);
-        self.requests.peer_down(peer);
+        self.requests.peer_down(peer, now, &mut self.request_out);
     }
 
     /// Numbers a session message to a peer. Refusals are dropped while the peer leaves too much unacknowledged.
@@ -141,13 +141,13 @@ impl Links {
         self.requests.ask(id, party, service, body, now, out);
     }
 
-    /// Notes an answer. Returns whether the request waited for it.
+    /// Notes an answer. Returns the party that was asked, if the request waited for an answer of this peer.
     pub(super) fn request_answered(
         &mut self,
         id: &RequestId,
         peer: &PartyId,
         now: Monotonic,
-    ) -> bool {
+    ) -> Option<PartyId> {
         let out = &mut self.request_out;
         self.requests.answered(id, peer, now, out)
     }

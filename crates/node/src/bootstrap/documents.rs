@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ledger::{Document, NetworkParameters, NodeInfo, Party, PartyId, SignedDocument};
+use ledger::{Document, LegalName, NetworkParameters, NodeInfo, PartyId, SignedDocument};
 use primitives::{Decode, Encode, KeyPair, PublicKey, SignatureChecker, Timestamp, whole_ms};
 
 use super::error::BootstrapError;
@@ -30,6 +30,12 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
+    /// Returns whether the parameters name a notary.
+    pub(super) fn has_notary(&self, name: &LegalName) -> bool {
+        let mut notaries = self.parameters.notaries.iter();
+        notaries.any(|notary| notary.name == *name)
+    }
+
     /// Those in a folder, if there are any.
     pub(super) fn existing(
         folder: &Path,
@@ -121,10 +127,14 @@ fn renew_parameters(
         .nodes
         .iter()
         .filter_map(|node| nodes.get(&node.name.party_id()));
-    for info in wanted.filter(|info| info.notary.is_some()) {
-        let other = |party: &Party| party.id() != info.party.id();
-        if notaries.iter().all(other) {
-            notaries.push(info.party.clone());
+    for info in wanted {
+        let Some(notary) = &info.notary else {
+            continue;
+        };
+        // Transactions name the service, not its workers.
+        let named = notary.service.as_ref().unwrap_or(&info.party);
+        if notaries.iter().all(|party| party.id() != named.id()) {
+            notaries.push(named.clone());
         }
     }
     let mut parameters = old

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use ledger::PartyId;
 use primitives::SecretText;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -24,6 +25,11 @@ pub(crate) const CHAIN: &str = "tls.pem";
 pub(crate) const TLS_KEY: &str = "tls.key.pem";
 pub(crate) const IDENTITY: &str = "identity.key";
 pub(crate) const TOKEN: &str = "api-token";
+/// The file of the key of a replicated notary, in the folder of each of its workers.
+pub(crate) fn service_key_file(service: &PartyId) -> String {
+    format!("notary-{service}.key")
+}
+
 /// The anchor of the ledger's store, next to the identity key.
 pub(crate) const ANCHOR: &str = "ledger.anchor";
 /// The inventory of the ledger's store, within the data folder.

@@ -16,7 +16,7 @@ use super::documents::{Documents, PARAMETERS};
 use super::error::BootstrapError;
 use super::files::{
     AUTHORITY, CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data,
-    file, ledger_custody, read, read_secret, remove, write, write_secret,
+    file, ledger_custody, read, read_secret, remove, service_key_file, write, write_secret,
 };
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
@@ -67,7 +67,6 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
     spec.check()?;
     refuse_conflicts(spec, out)?;
     let signed = Authority::signed(out)?;
-    let listed = |node: &NodeSpec| signed.as_ref()?.nodes.get(&node.name.party_id());
     let authority = Authority::open(out, spec.root_days)?;
     let folder = out.join(AUTHORITY);
     let mut taken = taken_ports(spec, out)?;
@@ -82,7 +81,7 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
     for node in &spec.nodes {
         let (made, info) = make_node(
             node,
-            listed(node),
+            signed.as_ref(),
             spec.certificate_days,
             out,
             &authority,
@@ -163,12 +162,18 @@ fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError
                 let message = "the section [notary] and the description disagree about whether this is a notary, and of what kind";
                 return mismatched(path, message.to_owned());
             }
-        } else if listed
-            .is_some_and(|info| info.notary.map(|notary| notary.validating) != node.notary_kind())
-        {
+        } else if listed.is_some_and(|info| {
+            info.notary.as_ref().map(|notary| notary.validating) != node.notary_kind()
+        }) {
             let message = "the network's documents and the description disagree about whether this is a notary, and of what kind";
             return mismatched(path, message.to_owned());
-        } else if is_occupied(&dir)? {
+        }
+        let service = |info: &NodeInfo| Some(info.notary.as_ref()?.service.as_ref()?.name.clone());
+        if listed.is_some_and(|info| service(info) != node.service) {
+            let message = "the network's documents and the description disagree about the notary that this node works for";
+            return mismatched(path, message.to_owned());
+        }
+        if !path.exists() && is_occupied(&dir)? {
             return Err(BootstrapError::Occupied { path: dir });
         }
     }
@@ -274,15 +279,16 @@ fn as_listed(spec: &NodeSpec, listed: &NodeInfo) -> NodeSpec {
     fitted
 }
 
-/// Makes the missing files of a node's folder. `listed` is its entry in the documents that the network had before.
+/// Makes the missing files of a node's folder. `signed` are the documents that the network had before.
 fn make_node(
     spec: &NodeSpec,
-    listed: Option<&NodeInfo>,
+    signed: Option<&Documents>,
     certificate_days: u32,
     out: &Path,
     authority: &Authority,
     ports: &mut Ports,
 ) -> Result<(BootstrappedNode, NodeInfo), BootstrapError> {
+    let listed = signed.and_then(|signed| signed.nodes.get(&spec.name.party_id()));
     let dir = out.join(spec.folder());
     let is_configured = dir.join(CONFIG).exists();
     // A first run that is cut short signs no documents.
@@ -340,6 +346,9 @@ fn make_node(
         write(&config_path, text.as_bytes())?;
         config
     };
+    let service = spec.service.as_ref();
+    let service = service.map(|name| service_party(name, &dir, signed, out));
+    let service = service.transpose()?;
     let info = NodeInfo {
         party: party.clone(),
         addresses: addresses(&config)?,
@@ -347,6 +356,7 @@ fn make_node(
         serial: 0,
         notary: config.notary.map(|notary| NotaryInfo {
             validating: notary.validating,
+            service,
         }),
     };
     let (address, api) = (config.p2p.listen, config.api.listen);
@@ -359,10 +369,51 @@ fn make_node(
             existed,
             configured_again: existed && !is_configured,
             renewed,
-            notary: info.notary,
+            notary: info.notary.clone(),
         },
         info,
     ))
+}
+
+/// Returns the party of a replicated notary, whose key each of its workers has. The first worker makes the key, and the others copy it.
+///
+/// # Errors
+/// The network has the notary already, and no folder here has its key.
+fn service_party(
+    name: &LegalName,
+    dir: &Path,
+    signed: Option<&Documents>,
+    out: &Path,
+) -> Result<Party, BootstrapError> {
+    let file_name = service_key_file(&name.party_id());
+    let path = dir.join(&file_name);
+    if !path.exists() {
+        let others = folders(out)?
+            .into_iter()
+            .map(|other| other.join(&file_name));
+        let mut found = others.into_iter().find(|other| other.exists());
+        if found.is_none() {
+            // A notary of its own becomes the service: its key stays the one that transactions name.
+            for other in folders(out)? {
+                if NodeConfig::read(&other.join(CONFIG))?.node.name == *name {
+                    found = Some(other.join(IDENTITY));
+                }
+            }
+        }
+        let seed = match found {
+            Some(other) => read_seed(&other)?,
+            None if signed.is_some_and(|signed| signed.has_notary(name)) => {
+                return Err(BootstrapError::KeyLost {
+                    path,
+                    owner: name.to_string(),
+                });
+            }
+            None => random_seed()?,
+        };
+        write_secret(&path, &seed_text(&seed))?;
+    }
+    let key = KeyPair::from_seed(Scheme::Ed25519, *read_seed(&path)?.expose());
+    Ok(Party::new(name.clone(), key.public().clone()))
 }
 
 /// Lets the first start of a new node make its store. A party that was there before, or a folder that has data, is not new.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kernel::NotaryService;
 use ledger::{NetworkMap, NodeInfo};
 use primitives::{Decode, KeyPair, PublicKey, Scheme, hex};
 use rustls::pki_types::pem::PemObject;
@@ -14,7 +15,7 @@ use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
     CHAIN, CONFIG, IDENTITY, LEDGER, NETWORK_KEY, ROOT, TLS_KEY, certificates, damaged,
-    ledger_custody, read, read_secret,
+    ledger_custody, read, read_secret, service_key_file,
 };
 use super::validity::not_after;
 use crate::config::NodeConfig;
@@ -39,6 +40,8 @@ pub struct NodeFiles {
     pub network: NetworkMap,
     /// The node's own info.
     pub info: NodeInfo,
+    /// The replicated notary that the node works for, if it is one of its workers.
+    pub service: Option<NotaryService>,
 }
 
 /// The end of the first of a node's certificates that ends.
@@ -109,7 +112,9 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         .map_err(|error| damaged(&key_path, error))?;
     let root = certificates(&dir.join(ROOT))?.swap_remove(0);
     check(dir, &info.party.id(), &chain, &tls_key, &root)?;
+    let service = own_service(dir, &config, &info)?;
     Ok(NodeFiles {
+        service,
         dir: dir.to_owned(),
         config,
         identity,
@@ -120,6 +125,46 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         network,
         info,
     })
+}
+
+/// The notary that the node works for, if the network map, the key file and the configuration agree.
+fn own_service(
+    dir: &Path,
+    config: &NodeConfig,
+    info: &NodeInfo,
+) -> Result<Option<NotaryService>, BootstrapError> {
+    let mismatched = |file: &str, message: &str| {
+        Err(BootstrapError::Mismatched {
+            path: dir.join(file),
+            message: message.to_owned(),
+        })
+    };
+    let service = info.notary.as_ref().and_then(|one| one.service.clone());
+    let has_database = !config.notary_database.url.is_empty();
+    let Some(party) = service else {
+        return match has_database {
+            true => mismatched(
+                CONFIG,
+                "the section [notary_database] is for the workers of a replicated notary, and the network map names this node as none",
+            ),
+            false => Ok(None),
+        };
+    };
+    if !has_database {
+        return mismatched(
+            CONFIG,
+            "this node works for a replicated notary, and the section [notary_database] is missing",
+        );
+    }
+    let file = service_key_file(&party.id());
+    let key = KeyPair::from_seed(Scheme::Ed25519, *read_seed(&dir.join(&file))?.expose());
+    if party.key != *key.public() {
+        return mismatched(
+            &file,
+            "the key is not the one that the network map lists for the notary",
+        );
+    }
+    Ok(Some(NotaryService { party, key }))
 }
 
 /// The node's own info, if configuration, key and network map agree.
@@ -143,7 +188,7 @@ fn own_info(
         let message = format!("the key is not the one that the network map lists for {name}");
         return mismatched(IDENTITY, message);
     }
-    let signed = info.notary.map(|notary| notary.validating);
+    let signed = info.notary.as_ref().map(|notary| notary.validating);
     if signed != config.notary.map(|notary| notary.validating) {
         let message = "the section [notary] and the network map disagree about whether this is a notary, and of what kind";
         return mismatched(CONFIG, message.to_owned());

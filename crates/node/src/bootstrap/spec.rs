@@ -75,6 +75,9 @@ pub struct NodeSpec {
     /// Whether it is one that validates: that is shown whole transactions.
     #[serde(default)]
     pub validating: bool,
+    /// The replicated notary that it works for, `O=..., L=..., C=..`, if it is one of several workers.
+    #[serde(default)]
+    pub service: Option<LegalName>,
     /// Sections of its `node.toml` in addition to those that bootstrap writes.
     #[serde(default)]
     pub config: toml::Table,
@@ -129,6 +132,28 @@ impl NodeSpec {
                 format!("'validating' without 'notary = true': {name}"),
                 "Add 'notary = true' to that [[node]], or remove 'validating'.",
             );
+        }
+        if let Some(service) = &self.service {
+            if !self.notary || self.validating {
+                return fail(
+                    format!("'service' needs 'notary = true', and no 'validating': {name}"),
+                    "Remove 'validating' and add 'notary = true' to that [[node]]: the workers of a replicated notary see tear-offs only.",
+                );
+            }
+            if service == name || others.iter().any(|other| other.name == *service) {
+                return fail(
+                    format!("the service of {name} has the name of a node: {service}"),
+                    "Give the service a name of its own. Transactions name the service, and its workers have other names.",
+                );
+            }
+            if !self.config.contains_key("notary_database") {
+                return fail(
+                    format!(
+                        "{name} works for a service and has no 'notary_database' in its config"
+                    ),
+                    "Add [node.config.notary_database] with the 'url' of the database that the workers share.",
+                );
+            }
         }
         let section = self.config.get("notary").and_then(toml::Value::as_table);
         if section.is_some_and(|section| section.contains_key("validating")) {

@@ -55,7 +55,7 @@ impl NodeConfig {
     /// Every number with its range.
     #[rustfmt::skip]
     pub(super) fn ranged(&self) -> Vec<Ranged> {
-        let Self { node, p2p, api, users, limits, attachments, flows, hospital, cache, store, database, .. } = self;
+        let Self { node, p2p, api, users, limits, attachments, flows, hospital, cache, store, database, notary_database, .. } = self;
         let of = |field, value: u64, least, most| Ranged { field, value, least, most };
         let count = |field, value: usize, least| of(field, value as u64, least, COUNT_MAX);
         let bytes = |field, value: usize, least| of(field, value as u64, least, BYTES_MAX);
@@ -141,6 +141,7 @@ impl NodeConfig {
             of("store.log_bytes", store.log_bytes, 1 << 20, store::LOG_BYTES_MAX),
             seconds("store.exit_after_failure_s", store.exit_after_failure_s, 0),
             of("database.lease_s", database.lease_s, 1, 3_600),
+            seconds("notary_database.give_up_s", notary_database.give_up_s, 1),
             seconds("database.give_up_s", database.give_up_s, 1),
         ];
         if let Some(notary) = &self.notary {
@@ -206,6 +207,11 @@ impl NodeConfig {
         if trusted > TRUSTED_PEERS_MAX {
             let message = format!("{trusted} names are too many; at most {TRUSTED_PEERS_MAX}");
             return Err(out_of_range("attachments.trust_peers", message));
+        }
+        if !self.notary_database.url.is_empty() {
+            let has_ca = !self.notary_database.ca.as_os_str().is_empty();
+            notarydb::check_url(&self.notary_database.url, has_ca)
+                .map_err(|message| out_of_range("notary_database.url", message))?;
         }
         if pgstore::url_has_password(&self.database.url) {
             let message = "it holds a password; put that into a file that only the node's user can read, and name the file in \

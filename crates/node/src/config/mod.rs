@@ -22,7 +22,7 @@ pub use node_config::NodeConfig;
 pub use reference::{FIELDS, Field, default_text, reference_page};
 pub use sections::{
     ApiSection, CacheSection, DatabaseSection, LimitsSection, LogFormat, LogSection, NodeSection,
-    NotarySection, P2pSection, StoreSection, TokenEntry, UsersSection,
+    NotaryDatabaseSection, NotarySection, P2pSection, StoreSection, TokenEntry, UsersSection,
 };
 pub(crate) use sections::{
     anonymous_connections_per_address, exit_after_failure_s, worker_threads,

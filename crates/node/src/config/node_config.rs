@@ -10,7 +10,7 @@ use super::flows::FlowsSection;
 use super::hospital::HospitalSection;
 use super::sections::{
     ApiSection, CacheSection, DatabaseSection, LimitsSection, LogSection, NodeSection,
-    NotarySection, P2pSection, StoreSection, UsersSection,
+    NotaryDatabaseSection, NotarySection, P2pSection, StoreSection, UsersSection,
 };
 use super::transitions::TransitionsSection;
 
@@ -51,6 +51,9 @@ pub struct NodeConfig {
     /// The disk.
     #[serde(default)]
     pub store: StoreSection,
+    /// The database that the workers of a replicated notary share.
+    #[serde(default)]
+    pub notary_database: NotaryDatabaseSection,
     /// The database server.
     #[serde(default)]
     pub database: DatabaseSection,

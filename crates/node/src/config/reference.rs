@@ -125,6 +125,10 @@ pub const FIELDS: &[Field] = fields! {
     "store.memory_bytes" ["bytes"] "Maximum size of rows in memory before they are flushed to table files. During a flush, as much again.";
     "store.log_bytes" ["bytes"] "Length of a segment of the log. There are at most three segments.";
     "store.exit_after_failure_s" ["seconds"] "Time for which the process still answers after its store has failed. Then it exits with code 6, so that a supervisor restarts it. 0 means until it is stopped." => "node.store_failed";
+    "notary_database.url" [""] "For a worker of a replicated notary: the database that all its workers share, without a password. `mysql://user@host:port,host:port,host:port/database` is a MariaDB Galera cluster, `postgres://user@host:port/database` is PostgreSQL with synchronous standbys." => "record.settings";
+    "notary_database.password_file" [""] "File with the password of the database's user, relative to the node's folder. Only the node's user may read it.";
+    "notary_database.ca" [""] "File with the certificates, in PEM, of the authority that signs the servers' certificates, relative to the node's folder. Required unless all servers are on this machine.";
+    "notary_database.give_up_s" ["seconds"] "Time for a batch while no server of the database answers. Then its requesters are asked to come again, at another worker if there is one.";
     "database.url" [""] "A PostgreSQL database that keeps the node's data, `postgres://user@host:port/database`, without a password. If it is empty, the data is in `node.data_dir`.";
     "database.password_file" [""] "File with the password of the database's user, relative to the node's folder. Only the node's user may read it.";
     "database.ca" [""] "File with the certificates, in PEM, of the authority that signs the server's certificate, relative to the node's folder. Required unless the server is on the same machine.";

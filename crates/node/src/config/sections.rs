@@ -261,6 +261,31 @@ impl Default for DatabaseSection {
     }
 }
 
+/// `[notary_database]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NotaryDatabaseSection {
+    /// The URL of the database that the workers of a replicated notary share. Empty for any other node.
+    pub url: String,
+    /// The file of the password.
+    pub password_file: PathBuf,
+    /// The file of the certificates that the servers' certificates must be signed with.
+    pub ca: PathBuf,
+    /// Time limit for entering a batch, in seconds.
+    pub give_up_s: u64,
+}
+
+impl Default for NotaryDatabaseSection {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            password_file: PathBuf::new(),
+            ca: PathBuf::new(),
+            give_up_s: 5,
+        }
+    }
+}
+
 /// `[cache]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kernel::{Figures, PeerFigures};
 use ledger::{NetworkMap, PartyId};
 use net::NetFigures;
+use notarydb::RecordFigures;
 use pgstore::DatabaseFigures;
 
 use crate::metrics::NodeMetrics;
@@ -114,6 +115,20 @@ pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
     metrics.dropped_full.set(figures.dropped_full);
     metrics.dropped_down.set(figures.dropped_down);
     metrics.dropped_too_large.set(figures.dropped_too_large);
+}
+
+/// Shows the counters of the record that the workers of a replicated notary share.
+pub(super) fn show_record(metrics: &NodeMetrics, figures: &RecordFigures) {
+    metrics.record_batches.set(figures.batches);
+    metrics.record_states.set(figures.states);
+    metrics.record_round_trips.set(figures.round_trips);
+    metrics.record_round_trips_us.set(figures.round_trips_us);
+    metrics.record_duplicates.set(figures.duplicates);
+    metrics.record_retries.set(figures.retries);
+    metrics.record_lost.set(figures.lost);
+    metrics.record_unavailable.set(figures.unavailable);
+    let is_connected = !figures.server.is_empty();
+    metrics.record_connected.set_count(is_connected.into());
 }
 
 /// Shows the counters of the database server.

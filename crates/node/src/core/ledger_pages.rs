@@ -11,6 +11,7 @@ use primitives::storage::Reads;
 
 use super::key_names::KeyNames;
 use super::ledger_reads;
+use super::notary_reads::read_shared;
 use super::refusals::{joined, stopping, store_refusal};
 use super::service::Service;
 use crate::http::{RecordedTransaction, Refusal, Ticket, TransactionReader, transaction_view};
@@ -140,27 +141,33 @@ impl Service {
     ) -> Result<ConsumedPage, Refusal> {
         self.must_be_a_notary()?;
         let store = self.store.clone();
+        let shared = self.notary_reader.clone();
         let found = tokio::task::spawn_blocking(move || {
+            // One row more shows whether another page follows.
+            let limit = limit + 1;
+            if let Some(shared) = shared {
+                return read_shared(&shared, |record| record.states_after(after.as_ref(), limit));
+            }
             let from = match after {
                 Some(after) => [kernel::rows::state_ref_key(&after).as_slice(), &[0]].concat(),
                 None => Vec::new(),
             };
-            // One row more shows whether another page follows.
-            let rows = store.scan(Table::NotaryStates, &from, None, limit + 1);
-            rows.map_err(|failure| store_refusal(&failure))
+            let rows = store.scan(Table::NotaryStates, &from, None, limit);
+            let rows = rows.map_err(|failure| store_refusal(&failure))?;
+            let rows = rows.into_iter().filter_map(|(key, value)| {
+                let consumed_by = TxId::from_array(value.get(..32)?.try_into().ok()?);
+                Some((kernel::rows::state_ref_of(&key)?, consumed_by))
+            });
+            Ok(rows.collect())
         });
         let mut rows = joined(found.await)?;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let entries: Vec<ConsumedEntry> = rows
             .into_iter()
-            .filter_map(|(key, value)| {
-                let reference = kernel::rows::state_ref_of(&key)?;
-                let consumed_by = TxId::from_array(value.get(..32)?.try_into().ok()?);
-                Some(ConsumedEntry {
-                    state_ref: reference.to_string(),
-                    consumed_by: consumed_by.to_string(),
-                })
+            .map(|(reference, consumed_by)| ConsumedEntry {
+                state_ref: reference.to_string(),
+                consumed_by: consumed_by.to_string(),
             })
             .collect();
         let next = entries

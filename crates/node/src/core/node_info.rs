@@ -1,15 +1,13 @@
 //! The node and its network as the API shows them.
 
-use api::{
-    FlowInfo, Health, HealthWarning, NetworkView, NodeState, NodeView, NotaryView, PartyView,
-};
-use ledger::NodeInfo;
+use api::{FlowInfo, Health, HealthWarning, NetworkView, NodeState, NodeView, PartyView};
 use primitives::ErrorInfo;
 
 use super::clock_view::{clock_view, clock_warnings};
 use super::figures;
 use super::service::Service;
 use crate::bootstrap::{CERTIFICATE_ENDS, CertificatesEnd, RENEWED_DAYS, ROOT_ENDS, days_left};
+use crate::http::notary_view;
 
 impl Service {
     /// Whether it takes work.
@@ -45,7 +43,7 @@ impl Service {
             name: self.info.party.name.to_string(),
             party_id: self.info.party.id().to_string(),
             key: self.info.party.key.to_text(),
-            notary: notary_view(&self.info),
+            notary: self.info.notary.as_ref().map(notary_view),
             addresses: self.info.addresses.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             platform_version: self.info.platform_version,
@@ -97,7 +95,7 @@ impl Service {
                     party_id: id.to_string(),
                     key: info.party.key.to_text(),
                     addresses: info.addresses.clone(),
-                    notary: notary_view(info),
+                    notary: info.notary.as_ref().map(notary_view),
                 })
                 .collect(),
         }
@@ -212,6 +210,9 @@ impl Service {
         crate::files::show(metrics, &self.shared.files);
         figures::show_uploads(metrics, &self.uploads);
         metrics.blocks.set_blocks(self.store.block_cache());
+        if let Some(record) = &self.notary_database {
+            figures::show_record(metrics, &record.figures());
+        }
         if let Some(database) = &self.database {
             figures::show_database(metrics, &database());
         }
@@ -238,11 +239,5 @@ pub(super) fn certificate_warning(end: CertificatesEnd) -> Option<(ErrorInfo, St
             _ => format!("the TLS certificate of {whose} ends in {days} days"),
         };
         (info, text)
-    })
-}
-
-fn notary_view(info: &NodeInfo) -> Option<NotaryView> {
-    info.notary.as_ref().map(|notary| NotaryView {
-        validating: notary.validating,
     })
 }

@@ -1,11 +1,14 @@
 //! The requests that a notary has signed, with their requesters, for the API.
 
+use std::sync::{Mutex, PoisonError};
+
 use api::{RequestEntry, RequestPage};
 use kernel::port::Table;
 use ledger::TxId;
 use notary::RequestRecord;
+use notarydb::{RecordError, SharedRecord};
 use primitives::storage::Reads;
-use primitives::{Decode, hex};
+use primitives::{Coded, Decode, hex};
 
 use super::refusals::{joined, store_refusal};
 use super::service::Service;
@@ -31,27 +34,37 @@ impl Service {
     ) -> Result<RequestPage, Refusal> {
         self.must_be_a_notary()?;
         let store = self.store.clone();
+        let shared = self.notary_reader.clone();
         let found = tokio::task::spawn_blocking(move || {
+            let limit = limit + 1;
+            if let Some(shared) = shared {
+                return read_shared(&shared, |record| {
+                    record.transactions_after(after.as_ref(), limit)
+                });
+            }
             let from = match after {
                 Some(after) => [after.as_bytes().as_slice(), &[0]].concat(),
                 None => Vec::new(),
             };
-            let rows = store.scan(Table::NotaryTxs, &from, None, limit + 1);
-            rows.map_err(|failure| store_refusal(&failure))
+            let rows = store.scan(Table::NotaryTxs, &from, None, limit);
+            let rows = rows.map_err(|failure| store_refusal(&failure))?;
+            let rows = rows.into_iter().map(|(key, value)| {
+                let id: Option<[u8; 32]> = key.as_slice().try_into().ok();
+                let record = RequestRecord::from_bytes(&value).ok();
+                id.map(TxId::from_array).zip(record).ok_or_else(|| {
+                    let text = "a row of the notary's requests does not decode";
+                    Refusal::listed(&api::codes::INTERNAL, text)
+                })
+            });
+            rows.collect()
         });
         let mut rows = joined(found.await)?;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let mut entries = Vec::with_capacity(rows.len());
-        for (key, value) in rows {
-            let id: Option<[u8; 32]> = key.as_slice().try_into().ok();
-            let record = RequestRecord::from_bytes(&value).ok();
-            let (Some(id), Some(record)) = (id, record) else {
-                let text = "a row of the notary's requests does not decode";
-                return Err(Refusal::listed(&api::codes::INTERNAL, text));
-            };
+        for (id, record) in rows {
             entries.push(RequestEntry {
-                transaction: TxId::from_array(id).to_string(),
+                transaction: id.to_string(),
                 requester: self.name_of(&record.requester),
                 requester_id: record.requester.to_string(),
                 key: record.key.to_text(),
@@ -63,4 +76,19 @@ impl Service {
         let next = next.map(|entry| entry.transaction.clone());
         Ok(RequestPage { entries, next })
     }
+}
+
+/// Reads from the record that the workers of a replicated notary share. Blocks.
+pub(super) fn read_shared<T>(
+    record: &Mutex<SharedRecord>,
+    read: impl FnOnce(&mut SharedRecord) -> Result<T, RecordError>,
+) -> Result<T, Refusal> {
+    let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+    read(&mut record).map_err(|error| Refusal {
+        code: error.code().into(),
+        message: error.to_string(),
+        hint: error.hint().into(),
+        retry_after_ms: None,
+        flow: None,
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kernel::folder::{FolderContents, FolderRecord};
 use kernel::port::{Reads, WriteBatch};
-use kernel::{Identity, KernelOptions};
+use kernel::{Identity, KernelOptions, NotaryService};
 use ledger::{NetworkMap, NodeInfo};
 use primitives::KeyPair;
 
@@ -19,6 +19,7 @@ pub(super) fn kernel_identity(
     config: &NodeConfig,
     info: &NodeInfo,
     key: KeyPair,
+    service: Option<NotaryService>,
     network: &Arc<NetworkMap>,
     apps: Apps,
 ) -> Identity {
@@ -29,6 +30,7 @@ pub(super) fn kernel_identity(
     Identity {
         me: info.party.clone(),
         keys: vec![key],
+        service,
         network: Arc::clone(network),
         contracts: Arc::new(apps.contracts),
         flows: Arc::new(flows),

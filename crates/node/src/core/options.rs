@@ -73,6 +73,7 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
             true => notary::NotaryKind::Validating,
             false => notary::NotaryKind::NonValidating,
         },
+        is_shared: !config.notary_database.url.is_empty(),
         batch_requests_max: section.batch_requests_max,
         batch_states_max: section.batch_states_max,
         queue_requests_max: section.queue_requests_max,

@@ -43,10 +43,11 @@ pub fn rehearse_start(
             tls_key,
             network,
             info,
+            service,
             ..
         } = files;
         let network = Arc::new(network);
-        let identity = opening::kernel_identity(&config, &info, identity, &network, apps);
+        let identity = opening::kernel_identity(&config, &info, identity, service, &network, apps);
         let options = kernel_options(&config)?;
         let contents = FolderContents {
             audit: node_folder::audit_mark(&dir)?,

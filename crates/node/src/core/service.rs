@@ -1,10 +1,11 @@
 //! The node behind the API: the parts that its services use.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use flow::FlowRegistry;
 use ledger::{ContractRegistry, NetworkMap, NodeInfo, TransactionState};
+use notarydb::{RecordMeter, SharedRecord};
 use pgstore::DatabaseFigures;
 use vaultview::ViewProgress;
 
@@ -37,6 +38,10 @@ pub(super) struct Service {
     pub(super) certificates_end: Option<CertificatesEnd>,
     /// Reads the counters of the database server, unless the store is embedded.
     pub(super) database: Option<Box<dyn Fn() -> DatabaseFigures + Send + Sync>>,
+    /// Reads the record that the workers of a replicated notary share, if the node is one of them.
+    pub(super) notary_reader: Option<Arc<Mutex<SharedRecord>>>,
+    /// Reads the counters of the record that the workers of a replicated notary share, if the node is one of them.
+    pub(super) notary_database: Option<RecordMeter>,
     pub(super) started: Instant,
 }
 

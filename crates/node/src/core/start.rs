@@ -9,6 +9,8 @@ use kernel::jobs::Job;
 use kernel::port::{Table, damaged};
 use kernel::{Event, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
+use notary::UniquenessRecord;
+use notarydb::SharedRecord;
 use pgstore::Database;
 use primitives::storage::Reads;
 use runtime::{Running, WorkerPool};
@@ -29,8 +31,9 @@ use super::replies::Replies;
 use super::service::Service;
 use super::shared::NodeState;
 use super::start_error::{PANICKED, StartError};
-use super::storage::Storage;
+use super::storage::{Storage, notary_record};
 use super::stuck;
+use super::uniqueness::OwnRecord;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
@@ -71,6 +74,10 @@ impl Node {
     /// See [`StartError`]; nothing keeps running.
     pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
         let data = files.data();
+        let me = files.info.party.id();
+        if files.network.services().contains_key(&me) {
+            return Err(StartError::Replaced);
+        }
         let certificates_end = files.certificates_end();
         if let Some((info, message)) = certificates_end.and_then(certificate_warning) {
             tracing::warn!(code = info.code, hint = info.action, "{message}");
@@ -90,7 +97,13 @@ impl Node {
             root,
             network,
             info,
+            service,
         } = files;
+        let shared_record = notary_record(&dir, &config, service.as_ref(), &info, &network).await?;
+        // API calls have a connection of their own, so that no batch waits for them.
+        let notary_reader = notary_record(&dir, &config, service.as_ref(), &info, &network).await?;
+        let notary_reader = notary_reader.map(|reader| Arc::new(Mutex::new(reader)));
+        let notary_database = shared_record.as_ref().map(SharedRecord::meter);
         let peers = network.nodes().count();
         let exit_after_failure = config.store.exit_after_failure();
         let connections = open_files::connections(config.api.connections_max, peers);
@@ -112,7 +125,8 @@ impl Node {
         let clock = Clock::default();
         let network = Arc::new(network);
         let keys = vec![identity.public().clone()];
-        let kernel_identity = opening::kernel_identity(&config, &info, identity, &network, apps);
+        let kernel_identity =
+            opening::kernel_identity(&config, &info, identity, service, &network, apps);
         let contracts = Arc::clone(&kernel_identity.contracts);
         let flows = Arc::clone(&kernel_identity.flows);
         for descriptor in contracts.descriptors() {
@@ -302,10 +316,14 @@ impl Node {
             });
         })?);
         if config.notary.is_some() {
-            let (kernel, reads) = (handle.clone(), store.clone());
+            let mut record: Box<dyn UniquenessRecord> = match shared_record {
+                Some(shared) => Box::new(shared),
+                None => Box::new(OwnRecord(store.clone())),
+            };
+            let kernel = handle.clone();
             threads.push(thread("uniqueness", move || {
                 kernel.guard(PANICKED, "uniqueness check", || {
-                    uniqueness::answer_all(&questions, &reads, &kernel);
+                    uniqueness::answer_all(&questions, &mut *record, &kernel);
                 });
             })?);
         }
@@ -338,6 +356,8 @@ impl Node {
             users: Arc::clone(&users),
             losses,
             certificates_end,
+            notary_database,
+            notary_reader,
             database: database
                 .as_ref()
                 .map(|database| Box::new(database.meter()) as _),

@@ -29,6 +29,18 @@ pub enum StartError {
     /// The database server can't be used.
     #[error(transparent)]
     Database(#[from] pgstore::DatabaseError),
+    /// The record that the workers of a replicated notary share can't be used.
+    #[error(transparent)]
+    NotaryRecord(#[from] notarydb::RecordError),
+    /// A command is for the workers of a replicated notary.
+    #[error("this node works for no replicated notary")]
+    NoWorker,
+    /// The node was a notary of its own, and workers have taken its place.
+    #[error("workers of a replicated notary have taken the place of this notary")]
+    Replaced,
+    /// The notary whose data is to be moved can't be used.
+    #[error("the notary's data can't be moved: {0}")]
+    OldNotary(String),
     /// The data is to be on a database server, but the folder has an embedded store.
     #[error("database.url is set, but there is an embedded store in {0}")]
     EmbeddedStore(PathBuf),
@@ -121,6 +133,7 @@ impl StartError {
             Self::Folder { .. } => true,
             Self::Store(error) => error.may_pass(),
             Self::Database(error) => error.may_pass(),
+            Self::NotaryRecord(error) => error.may_pass(),
             Self::Files(error) => matches!(error, FilesError::Full { .. } | FilesError::Io { .. }),
             Self::StoreFailed(failure) => is_access(failure),
             Self::Kernel(kernel::OpenError::Store(failure)) => is_access(failure),
@@ -140,6 +153,9 @@ impl StartError {
             | Self::DatabaseLeft(_)
             | Self::NotEmbedded
             | Self::NoDatabase
+            | Self::NoWorker
+            | Self::OldNotary(_)
+            | Self::Replaced
             | Self::NothingToMove(_)
             | Self::InTheWay(_)
             | Self::Differs(_)
@@ -213,6 +229,21 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Keep both, and report it: a move copies all rows before it compares them. After tally db check, restore the database from the newest backup.",
     },
     ErrorInfo {
+        code: "record.no_worker",
+        cause: "The command reads the record that the workers of a replicated notary share, and the node is no such worker.",
+        action: "Give it the folder of a worker: a node whose description has 'service' and [notary_database].",
+    },
+    ErrorInfo {
+        code: "record.replaced",
+        cause: "The network map names workers that have this notary's name and key. It would sign without their record.",
+        action: "Never start it again. Move its data with `tally notary migrate`, and keep its folder as a backup.",
+    },
+    ErrorInfo {
+        code: "record.old_notary",
+        cause: "The data of a notary can't be moved, because its folder can't be read, or it is another notary than the service of the worker.",
+        action: "Give --from the folder of the notary whose legal name and key the service has.",
+    },
+    ErrorInfo {
         code: "database.not_configured",
         cause: "The node's data was on a database server, and the configuration names none. The node would start with an empty ledger.",
         action: "Set database.url again. To start over with an embedded store, move the folder database-cache out of the node's data folder.",
@@ -248,10 +279,14 @@ impl Coded for StartError {
             StartError::Folder { .. } => "node.data_folder",
             StartError::Store(error) => error.code(),
             StartError::Database(error) => error.code(),
+            StartError::NotaryRecord(error) => error.code(),
             StartError::EmbeddedStore(_) => "database.embedded_store",
             StartError::DatabaseLeft(_) => "database.not_configured",
             StartError::NotEmbedded => "database.not_embedded",
             StartError::NoDatabase => "database.no_url",
+            StartError::NoWorker => "record.no_worker",
+            StartError::OldNotary(_) => "record.old_notary",
+            StartError::Replaced => "record.replaced",
             StartError::NothingToMove(_) => "database.nothing_to_move",
             StartError::InTheWay(_) => "database.in_the_way",
             StartError::Differs(_) => "database.differs",
@@ -276,6 +311,7 @@ impl Coded for StartError {
         match self {
             StartError::Store(error) => error.hint(),
             StartError::Database(error) => error.hint(),
+            StartError::NotaryRecord(error) => error.hint(),
             StartError::Files(error) => error.hint(),
             StartError::StoreFailed(failure) => failure.hint,
             StartError::Kernel(error) => error.hint(),

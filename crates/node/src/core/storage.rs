@@ -1,9 +1,12 @@
 //! The place of the ledger's rows: the embedded store in the node's folder, or a database server with the embedded store as its cache.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kernel::NotaryService;
 use kernel::port::Table;
+use ledger::{NetworkMap, NodeInfo};
+use notarydb::{RecordError, SharedRecord};
 use pgstore::{Database, DatabaseError, Settings};
 use store::CommitterOptions;
 
@@ -11,6 +14,7 @@ use super::options::store_options;
 use super::start_error::StartError;
 use crate::bootstrap::NodeFiles;
 use crate::bootstrap::files::read_secret;
+use crate::config::NodeConfig;
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
 
 /// The folder of the cache of a database, within the data folder.
@@ -76,6 +80,60 @@ impl Storage {
             database: Some(opened.database),
         })
     }
+}
+
+/// Connects to the record that the workers of a replicated notary share, if the node is one of them.
+///
+/// # Errors
+/// The record can't be used.
+pub(super) async fn notary_record(
+    dir: &Path,
+    config: &NodeConfig,
+    service: Option<&NotaryService>,
+    info: &NodeInfo,
+    network: &NetworkMap,
+) -> Result<Option<SharedRecord>, StartError> {
+    let Some(service) = service else {
+        return Ok(None);
+    };
+    let settings = notary_settings(dir, config, service, info, network, true)?;
+    // It waits for the servers.
+    let opened = tokio::task::spawn_blocking(move || notarydb::open(&settings)).await;
+    let opened =
+        opened.map_err(|error| StartError::System(format!("the notary's database: {error}")))?;
+    Ok(Some(opened?))
+}
+
+/// Returns the settings of the record that a worker shares. With `is_successor`, a record that lacks the data of an older notary is refused.
+pub(super) fn notary_settings(
+    dir: &Path,
+    config: &NodeConfig,
+    service: &NotaryService,
+    info: &NodeInfo,
+    network: &NetworkMap,
+    is_successor: bool,
+) -> Result<notarydb::Settings, StartError> {
+    let section = &config.notary_database;
+    let within = |path: &PathBuf| (!path.as_os_str().is_empty()).then(|| dir.join(path));
+    let password_file = within(&section.password_file);
+    if let Some(path) = &password_file {
+        // Checks that no other user may read it.
+        read_secret(path).map_err(|error| {
+            let text = format!("notary_database.password_file: {error}");
+            StartError::NotaryRecord(RecordError::Settings(text))
+        })?;
+    }
+    let workers = network.services().get(&service.party.id());
+    let place = workers.and_then(|all| all.iter().position(|one| *one == info.party.id()));
+    Ok(notarydb::Settings {
+        url: section.url.clone(),
+        password_file,
+        ca: within(&section.ca),
+        service: service.party.clone(),
+        place: place.unwrap_or_default(),
+        is_successor: is_successor && network.node(&service.party.id()).is_some(),
+        give_up: Duration::from_secs(section.give_up_s),
+    })
 }
 
 /// Refuses a command that works on the embedded store, if the data is on a database server.

@@ -71,6 +71,7 @@ pub use answer::{Answer, Ended, Output};
 pub use flow_action::FlowAction;
 pub use followers::Followers;
 pub use network_view::network_view;
+pub(crate) use network_view::notary_view;
 pub use options::{AnonymousLimits, HttpOptions};
 pub use pending::Pending;
 pub use refusal::Refusal;

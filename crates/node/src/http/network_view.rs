@@ -30,8 +30,15 @@ fn party_view(info: &NodeInfo) -> PartyView {
         party_id: info.party.id().to_string(),
         key: info.party.key.to_text(),
         addresses: info.addresses.clone(),
-        notary: info
-            .notary
-            .map(|NotaryInfo { validating }| NotaryView { validating }),
+        notary: info.notary.as_ref().map(notary_view),
+    }
+}
+
+/// A notary, readable.
+pub(crate) fn notary_view(notary: &NotaryInfo) -> NotaryView {
+    let service = notary.service.as_ref();
+    NotaryView {
+        validating: notary.validating,
+        service: service.map(|service| service.name.to_string()),
     }
 }

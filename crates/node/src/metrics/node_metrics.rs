@@ -95,6 +95,15 @@ node_metrics! {
     commit_bytes: Histogram Bytes = "tally_commit_bytes", "Size of one commit.";
     commit_time: Histogram Seconds = "tally_commit_seconds", "From handing a commit over until it is durable.";
     commit_failures: Counter = "tally_commit_failures_total", "Failed reads, writes and syncs of the store. After the first one the node accepts no more work.";
+    record_batches: Counter = "tally_notary_record_batches_total", "Batches that the record which a replicated notary's workers share has answered.";
+    record_states: Counter = "tally_notary_record_states_total", "States entered into it by this worker.";
+    record_round_trips: Counter = "tally_notary_record_round_trips_total", "Round trips to its database.";
+    record_round_trips_us: Counter = "tally_notary_record_round_trips_microseconds_total", "Time of these round trips together, in microseconds.";
+    record_duplicates: Counter = "tally_notary_record_duplicates_total", "Batches in which its database found a transaction or a consumed state that was there already.";
+    record_retries: Counter = "tally_notary_record_retries_total", "Repetitions of batches because other transactions were in the way: deadlocks and certification failures.";
+    record_lost: Counter = "tally_notary_record_lost_total", "Connections to its database that were lost with the outcome of a batch unknown.";
+    record_unavailable: Counter = "tally_notary_record_unavailable_total", "Batches whose requesters were asked to come again because its database did not answer in time.";
+    record_connected: Gauge = "tally_notary_record_connected", "1 while this worker is connected to its database.";
     database_reconnections: Counter = "tally_database_reconnections_total", "Connections to the database server that replaced a lost one.";
     database_read_back: Counter = "tally_database_read_back_total", "Commits whose outcome was unknown or refused, so that the server's last commit was read.";
     database_unfolded: Gauge = "tally_database_unfolded_commits", "Commits that the server's table of present rows does not include yet.";

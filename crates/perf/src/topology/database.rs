@@ -15,6 +15,8 @@ use crate::measure::DiskUse;
 
 /// In a node's folder: the password of the database.
 const PASSWORD_FILE: &str = "database-password";
+/// In the folder of a notary's worker: the password of its database.
+const NOTARY_PASSWORD_FILE: &str = "notary-database-password";
 /// In a snapshot: the server's data.
 const SNAPSHOT: &str = "database";
 
@@ -64,10 +66,7 @@ impl NetworkDatabase {
         folder: &Path,
         config: &mut ConfigFile,
     ) -> Result<(), NetworkError> {
-        let path = folder.join(PASSWORD_FILE);
-        let failed = |source| system(&path.display().to_string(), source);
-        fs::write(&path, PASSWORD).map_err(failed)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)?;
+        write_password(folder, PASSWORD_FILE)?;
         let mut section = toml::Table::new();
         let url = format!("postgres://{USER}@127.0.0.1:{}/{USER}", self.port());
         section.insert("url".into(), url.into());
@@ -110,6 +109,27 @@ impl NetworkDatabase {
     pub(super) fn leave_running(self) {
         self.server.leave_running();
     }
+}
+
+/// Configures a worker of a replicated notary to use a cluster.
+pub(super) fn configure_worker(
+    url: &str,
+    folder: &Path,
+    config: &mut ConfigFile,
+) -> Result<(), NetworkError> {
+    write_password(folder, NOTARY_PASSWORD_FILE)?;
+    let mut section = toml::Table::new();
+    section.insert("url".into(), url.into());
+    section.insert("password_file".into(), NOTARY_PASSWORD_FILE.into());
+    config.add_section("notary_database", section)
+}
+
+/// Writes the password of a database into a node's folder.
+fn write_password(folder: &Path, name: &str) -> Result<(), NetworkError> {
+    let path = folder.join(name);
+    let failed = |source| system(&path.display().to_string(), source);
+    fs::write(&path, PASSWORD).map_err(failed)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)
 }
 
 /// Returns the schema of a node: its folder's name, as SQL writes names.

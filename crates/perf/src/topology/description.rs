@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 /// The notary's short name.
 pub(super) const NOTARY: &str = "Notary";
+/// The short name of a replicated notary, which transactions name.
+const SERVICE: &str = "Notary Service";
+/// The user and the database of a replicated notary, until the network has started its own.
+const NOTARY_USER: &str = "notary";
 
 /// Options of a network to bring up.
 #[derive(Clone, Debug)]
@@ -23,6 +27,8 @@ pub struct NetworkOptions {
     pub database: bool,
     /// Whether they reach it through a proxy that can delay ([`Network::set_database_latency`](super::Network::set_database_latency)).
     pub database_link: bool,
+    /// Workers of a replicated notary on a database cluster that the network starts. 0: a single notary.
+    pub notary_workers: usize,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
     /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
@@ -40,6 +46,7 @@ impl NetworkOptions {
             validating: false,
             database: false,
             database_link: false,
+            notary_workers: 0,
             second_notary: false,
             links: false,
         }
@@ -55,7 +62,13 @@ impl NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// Returns the folder that bootstrap makes for the notary (position 0) or a bank (from 1).
+    /// Returns the number of nodes.
+    pub(super) fn members(&self) -> usize {
+        self.banks.len() + self.notary_workers.max(1)
+    }
+
+    /// Returns the folder that bootstrap makes for the notary (position 0), a bank (from 1), or a further worker of the notary (after the
+    /// banks).
     pub(super) fn folder_name(&self, position: usize) -> String {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
@@ -65,7 +78,7 @@ impl NetworkOptions {
     pub(super) fn network_toml(&self, ports: &[u16], links: &[SocketAddr]) -> String {
         let mut text = String::new();
         for (position, pair) in ports.chunks_exact(2).enumerate() {
-            let name = legal_name(self.short_name(position));
+            let name = legal_name(&self.short_name(position));
             text.push_str(&format!(
                 "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
                 pair[0], pair[1]
@@ -73,7 +86,15 @@ impl NetworkOptions {
             if let Some(link) = links.get(position) {
                 text.push_str(&format!("advertised = [\"{link}\"]\n"));
             }
-            if position == 0 || (self.second_notary && position == self.banks.len()) {
+            let is_worker =
+                self.notary_workers > 0 && (position == 0 || position > self.banks.len());
+            if is_worker {
+                // The network starts the database later, and writes its place then.
+                text.push_str(&format!(
+                    "notary = true\nservice = \"{}\"\nconfig.notary_database.url = \"mysql://{NOTARY_USER}@localhost/{NOTARY_USER}\"\n",
+                    legal_name(SERVICE)
+                ));
+            } else if position == 0 || (self.second_notary && position == self.banks.len()) {
                 text.push_str("notary = true\n");
                 if self.validating {
                     text.push_str("validating = true\n");
@@ -87,10 +108,14 @@ impl NetworkOptions {
         text
     }
 
-    fn short_name(&self, position: usize) -> &str {
+    /// Returns the short name of a node.
+    pub(super) fn short_name(&self, position: usize) -> String {
         match position.checked_sub(1) {
-            None => NOTARY,
-            Some(bank) => &self.banks[bank],
+            None => NOTARY.to_owned(),
+            Some(bank) => match self.banks.get(bank) {
+                Some(bank) => bank.clone(),
+                None => format!("{NOTARY} {}", position - self.banks.len() + 1),
+            },
         }
     }
 }

@@ -12,11 +12,11 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
-use pgserver::PgServer;
+use pgserver::{ClusterOptions, GaleraCluster, PgServer};
 use tempfile::TempDir;
 
 use super::config_file::ConfigFile;
-use super::database::NetworkDatabase;
+use super::database::{NetworkDatabase, configure_worker};
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
@@ -48,6 +48,8 @@ pub struct Network {
     // Processes come first: they are dropped, and so killed, before their folder goes.
     notary: Member,
     banks: Vec<Member>,
+    workers: Vec<Member>,
+    cluster: Option<GaleraCluster>,
     links: Option<Links>,
     database: Option<NetworkDatabase>,
     root: PathBuf,
@@ -72,6 +74,8 @@ pub enum Who {
     Notary,
     /// A bank by position.
     Bank(usize),
+    /// A further worker of a replicated notary, by position; [`Who::Notary`] is the first.
+    Worker(usize),
 }
 
 impl fmt::Display for Who {
@@ -80,6 +84,7 @@ impl fmt::Display for Who {
         match self {
             Who::Notary => out.write_str("notary"),
             Who::Bank(at) => write!(out, "bank-{}", at + 1),
+            Who::Worker(at) => write!(out, "notary-{}", at + 2),
         }
     }
 }
@@ -104,7 +109,7 @@ impl Network {
                 (folder.path().to_path_buf(), Some(folder))
             }
         };
-        let members = options.banks.len() + 1;
+        let members = options.members();
         let ports = free_ports(2 * members).map_err(|source| system("free ports", source))?;
         // A link can identify a process as soon as it runs.
         let pids: Vec<Arc<AtomicU32>> = (0..members).map(|_| Arc::default()).collect();
@@ -161,14 +166,22 @@ impl Network {
             .enumerate()
             .map(|(at, bank)| member(at + 1, legal_name(bank)))
             .collect();
+        let workers: Result<Vec<Member>, NetworkError> = (options.banks.len() + 1..members)
+            .map(|at| member(at, legal_name(&options.short_name(at))))
+            .collect();
         let mut network = Self {
             notary: member(0, legal_name(NOTARY))?,
             banks: banks?,
+            workers: workers?,
+            cluster: None,
             links,
             database: None,
             root,
             temporary,
         };
+        if options.notary_workers > 0 {
+            network.add_cluster()?;
+        }
         if options.database {
             network.add_database(options.database_link)?;
         }
@@ -183,6 +196,22 @@ impl Network {
         }
         self.database = Some(database);
         Ok(())
+    }
+
+    /// Starts a cluster for the replicated notary, and configures its workers to use it.
+    fn add_cluster(&mut self) -> Result<(), NetworkError> {
+        let cluster = GaleraCluster::start(&ClusterOptions::default())?;
+        let workers = std::iter::once(&mut self.notary).chain(&mut self.workers);
+        for member in workers {
+            configure_worker(&cluster.url(), &member.folder, &mut member.config)?;
+        }
+        self.cluster = Some(cluster);
+        Ok(())
+    }
+
+    /// Returns the cluster of the replicated notary, for tests that disturb it.
+    pub fn notary_cluster(&mut self) -> Option<&mut GaleraCluster> {
+        self.cluster.as_mut()
     }
 
     /// Returns the database server, for tests that disturb it.
@@ -252,6 +281,7 @@ impl Network {
     pub fn everybody(&self) -> Vec<Who> {
         std::iter::once(Who::Notary)
             .chain((0..self.banks.len()).map(Who::Bank))
+            .chain((0..self.workers.len()).map(Who::Worker))
             .collect()
     }
 
@@ -383,6 +413,7 @@ impl Network {
         match who {
             Who::Notary => &self.notary,
             Who::Bank(at) => &self.banks[at],
+            Who::Worker(at) => &self.workers[at],
         }
     }
 
@@ -390,11 +421,14 @@ impl Network {
         match who {
             Who::Notary => &mut self.notary,
             Who::Bank(at) => &mut self.banks[at],
+            Who::Worker(at) => &mut self.workers[at],
         }
     }
 
     fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
-        std::iter::once(&mut self.notary).chain(&mut self.banks)
+        std::iter::once(&mut self.notary)
+            .chain(&mut self.banks)
+            .chain(&mut self.workers)
     }
 }
 

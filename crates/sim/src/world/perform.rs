@@ -3,7 +3,7 @@
 use kernel::message::PeerMessage;
 use kernel::port::Table;
 use kernel::{Action, Event, HistoryLookUp, Priority, Reply, SignatureBatch};
-use notary::UniquenessCheck;
+use notary::{UniquenessCheck, UniquenessOutcome};
 use primitives::{Decode, Encode, SignatureChecker};
 
 use crate::clients::Next;
@@ -357,7 +357,8 @@ impl World {
         let answer = early.unwrap_or_else(|| kernel::check_uniqueness(check, disk));
         let number = check.number;
         self.note(node, format_args!("has the answer to question {number}"));
-        self.mail(node, Event::UniquenessChecked { number, answer });
+        let outcome = answer.map(UniquenessOutcome::Found);
+        self.mail(node, Event::UniquenessChecked { number, outcome });
     }
 
     /// Signatures are checked beside the rounds. The results come after a while.

@@ -64,7 +64,7 @@ fn settings_and_cores_restart_only_whom_they_concern() {
         Network::bootstrap(&NetworkOptions::numbered(stage::binary(), 1)).expect("bootstrapped");
     let setting = |value: i64| Settings::from([("limits.live_flows".to_owned(), value.into())]);
     let care = |who: Who, value: i64, cores: Option<u32>| match who {
-        Who::Notary => NodeCare::default(),
+        Who::Notary | Who::Worker(_) => NodeCare::default(),
         Who::Bank(_) => NodeCare {
             settings: setting(value),
             cores,

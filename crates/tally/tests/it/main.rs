@@ -51,6 +51,7 @@ mod quarantine;
 mod rebuild;
 mod rejections;
 mod released_formats;
+mod replicated_notary;
 mod silent_counterparty;
 mod swap;
 mod trade;

@@ -24,10 +24,15 @@ impl Bench {
             first_ms: 30_000,
             max_ms: 600_000,
         };
-        let requests = Requests::new(RequestOptions {
+        let options = RequestOptions {
             in_flight_max,
             resend,
-        });
+            silence_ms: 700,
+        };
+        let services = [('S', ['P', 'Q'])];
+        let services =
+            services.map(|(service, servers)| (peer(service), servers.map(peer).to_vec()));
+        let requests = Requests::new(options, services.into());
         Bench {
             requests,
             out: Vec::new(),
@@ -62,13 +67,19 @@ impl Bench {
     }
 
     #[track_caller]
+    fn down(&mut self, who: char, expected: &str) {
+        self.requests
+            .peer_down(peer(who), at(self.now), &mut self.out);
+        self.expect(expected);
+    }
+
+    #[track_caller]
     fn answered(&mut self, n: u32, by: char, known: bool, expected: &str) {
         let now = at(self.now);
-        assert_eq!(
-            self.requests
-                .answered(&id(n), &peer(by), now, &mut self.out),
-            known
-        );
+        let party = self
+            .requests
+            .answered(&id(n), &peer(by), now, &mut self.out);
+        assert_eq!(party.is_some(), known);
         self.expect(expected);
     }
 
@@ -103,7 +114,7 @@ fn a_peer_that_is_away_is_asked_when_it_comes() {
     b.ask(2, 'N', "");
     assert_eq!(b.deadline(), 0);
     b.up('N', "N1 N2");
-    b.requests.peer_down(peer('N'));
+    b.down('N', "");
     assert_eq!(b.deadline(), 0);
     b.ask(3, 'N', "");
     b.up('N', "N1 N2 N3");
@@ -120,7 +131,7 @@ fn the_cap_holds_and_the_rest_waits_in_order() {
     b.up('B', "");
     b.ask(5, 'B', "B5");
     b.answered(2, 'N', true, "N3");
-    b.requests.peer_down(peer('N'));
+    b.down('N', "");
     b.up('N', "N1 N3");
     b.answered(1, 'N', true, "N4");
 }
@@ -204,4 +215,94 @@ fn an_ended_flow_waits_for_nothing() {
     b.out.clear();
     b.answered(11, 'N', false, "");
     b.answered(21, 'N', true, "");
+}
+
+#[test]
+fn requests_to_a_service_are_spread_over_its_servers() {
+    let mut b = Bench::new(10);
+    b.ask(1, 'S', "");
+    b.up('Q', "Q1");
+    b.ask(2, 'S', "Q2");
+    b.up('P', "");
+    b.ask(3, 'S', "P3");
+    b.ask(4, 'S', "P4");
+    b.ask(5, 'S', "P5");
+    b.ask(6, 'S', "Q6");
+    // An answer of another server counts too, as the request may have moved.
+    b.answered(1, 'P', true, "");
+    b.answered(2, 'N', false, "");
+    b.answered(2, 'Q', true, "");
+    assert_eq!(b.requests.outstanding(), 4);
+}
+
+#[test]
+fn requests_to_a_service_leave_a_server_that_goes_away() {
+    let mut b = Bench::new(2);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.ask(2, 'S', "Q2");
+    b.ask(3, 'P', "P3");
+    b.ask(4, 'S', "Q4");
+    // The queue of the other server is full. The request to the server itself stays.
+    b.down('P', "");
+    b.answered(2, 'Q', true, "Q1");
+    b.up('P', "P3");
+    b.down('P', "");
+    b.down('Q', "");
+    b.up('P', "P1 P3");
+}
+
+#[test]
+fn requests_to_a_service_leave_a_silent_server() {
+    let mut b = Bench::new(10);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.ask(2, 'S', "Q2");
+    b.ask(3, 'P', "P3");
+    b.timer(400, "");
+    // A server that answers others is only slow.
+    b.answered(3, 'P', true, "");
+    b.answered(2, 'Q', true, "");
+    b.timer(700, "");
+    b.timer(1_399, "");
+    b.timer(1_400, "Q1");
+    // The silent server is passed over for a while, or until it answers.
+    b.ask(4, 'S', "Q4");
+    b.answered(1, 'P', true, "");
+    b.ask(5, 'S', "P5");
+}
+
+#[test]
+fn a_service_whose_servers_are_all_silent_is_asked_now_and_then() {
+    let mut b = Bench::new(10);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.timer(700, "Q1");
+    b.timer(1_400, "P1");
+    let mut sent = 0;
+    for now in (1_500..30_000).step_by(100) {
+        b.now = now;
+        b.requests.timer(at(now), &mut b.out);
+        sent += b.out.drain(..).count();
+    }
+    assert!((1..=41).contains(&sent), "{sent}");
+    b.down('Q', "");
+    assert!(b.deadline() > 0);
+}
+
+#[test]
+fn a_server_that_asks_to_wait_has_the_others_asked_first() {
+    let mut b = Bench::new(10);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.requests.wait(&id(1), &peer('P'), 5_000, at(0));
+    assert!(b.deadline() <= 11, "{}", b.deadline());
+    b.timer(11, "Q1");
+    b.requests.wait(&id(1), &peer('Q'), 5_000, at(11));
+    assert!((5_011..=5_600).contains(&b.deadline()), "{}", b.deadline());
+    b.timer(b.deadline(), "P1");
 }

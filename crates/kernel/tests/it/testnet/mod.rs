@@ -188,7 +188,9 @@ impl Testnet {
             addresses: vec!["localhost:1".to_owned()],
             platform_version: 1,
             serial: 1,
-            notary: notaries.contains(&i).then_some(NotaryInfo { validating }),
+            notary: notaries
+                .contains(&i)
+                .then(|| NotaryInfo::single(validating)),
         });
         let named = notaries.iter().map(|i| parties[usize::from(*i)].clone());
         let mut parameters = NetworkParameters::new(named.collect(), Timestamp::from_ms(1));
@@ -250,6 +252,7 @@ impl Testnet {
         let identity = Identity {
             me: one.party.clone(),
             keys: vec![key(node)],
+            service: None,
             network: Arc::clone(&self.network),
             contracts: Arc::new(match self.plain.contains(&node) {
                 true => plain_contracts(),
@@ -294,7 +297,7 @@ impl Testnet {
     fn notary_options(&self) -> NotaryOptions {
         let info = self.network.node(&self.nodes[0].id);
         let validates = info
-            .and_then(|info| info.notary)
+            .and_then(|info| info.notary.as_ref())
             .is_some_and(|n| n.validating);
         NotaryOptions {
             kind: match validates {

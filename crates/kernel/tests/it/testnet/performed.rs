@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{Action, Event, Found, LookUp};
+use notary::UniquenessOutcome;
 use primitives::SignatureChecker;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
@@ -146,7 +147,8 @@ impl Testnet {
                 Action::CheckUniqueness(check) => {
                     let (number, disk) = (check.number, &self.nodes[node].disk);
                     let answer = kernel::check_uniqueness(&check, disk);
-                    let event = Event::UniquenessChecked { number, answer };
+                    let outcome = answer.map(UniquenessOutcome::Found);
+                    let event = Event::UniquenessChecked { number, outcome };
                     match &mut self.delayed_answers {
                         Some(delayed) => delayed.push((node, event)),
                         None => self.tell(node, event),

@@ -23,7 +23,7 @@ fn node_infos() -> [NodeInfo; 2] {
             addresses: vec!["127.0.0.1:10002".into()],
             platform_version: 1,
             serial: 1,
-            notary: Some(NotaryInfo { validating: false }),
+            notary: Some(NotaryInfo::single(false)),
         },
     ]
 }

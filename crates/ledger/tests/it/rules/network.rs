@@ -14,7 +14,7 @@ fn info(name: &str, n: u8, serial: u64) -> NodeInfo {
         addresses: vec!["localhost:10001".into()],
         platform_version: 1,
         serial,
-        notary: (n == 100).then_some(NotaryInfo { validating: false }),
+        notary: (n == 100).then(|| NotaryInfo::single(false)),
     }
 }
 

@@ -13,6 +13,7 @@ pub fn is_outdated(network: &NetworkView, folder: &NetworkMap) -> bool {
         info.is_none_or(|(_, info)| {
             let notary = info.notary.as_ref().map(|notary| NotaryView {
                 validating: notary.validating,
+                service: notary.service.as_ref().map(|one| one.name.to_string()),
             });
             info.addresses != view.addresses || notary != view.notary
         })

@@ -63,14 +63,17 @@ fn parameters(network: &NetworkView) -> String {
 fn parties(network: &NetworkView) -> String {
     let mut table = Table::new(&["node", "role", "addresses", "party"]);
     for node in &network.nodes {
-        let role = match node.notary {
-            Some(notary) if notary.validating => "validating notary",
-            Some(_) => "notary",
-            None => "",
+        let role = match &node.notary {
+            Some(notary) if notary.validating => "validating notary".to_owned(),
+            Some(notary) => match &notary.service {
+                Some(service) => format!("worker of {service}"),
+                None => "notary".to_owned(),
+            },
+            None => String::new(),
         };
         table.row([
             node.name.clone(),
-            role.to_owned(),
+            role,
             node.addresses.join(" "),
             node.party_id.clone(),
         ]);

@@ -1,6 +1,7 @@
 //! `tally notary`: the state of a notary, its consumed states, and the requests to it.
 
 mod equivocations;
+mod record;
 mod requests;
 
 use api::{ConsumedEntry, ConsumedPage, NodeView};
@@ -27,6 +28,12 @@ pub enum Command {
     Equivocations(equivocations::Equivocations),
     /// Check an exported proof; needs no node
     CheckProof(equivocations::CheckProof),
+    /// Show the database that the workers of a replicated notary share
+    Status(record::Status),
+    /// Read the whole record of a replicated notary, and report every inconsistency
+    Audit(record::AuditRecord),
+    /// Move the data of a stopped notary to the database of the workers that take its place
+    Migrate(record::Migrate),
 }
 
 /// Arguments of `tally notary info`.
@@ -64,6 +71,9 @@ impl Command {
             Command::Requests(arguments) => arguments.run(),
             Command::Equivocations(arguments) => arguments.run(),
             Command::CheckProof(arguments) => arguments.run(),
+            Command::Status(arguments) => arguments.run(),
+            Command::Audit(arguments) => arguments.run(),
+            Command::Migrate(arguments) => arguments.run(),
         }
     }
 
@@ -74,6 +84,9 @@ impl Command {
             Command::Requests(arguments) => arguments.output.json,
             Command::Equivocations(arguments) => arguments.output.json,
             Command::CheckProof(arguments) => arguments.output.json,
+            Command::Status(arguments) => arguments.output.json,
+            Command::Audit(arguments) => arguments.output.json,
+            Command::Migrate(arguments) => arguments.output.json,
         }
     }
 }

@@ -40,6 +40,14 @@ pub fn network(banks: &[&str]) -> Network {
     Network::bring_up(&options(banks)).expect("the network comes up")
 }
 
+/// Sends a signal to a process of the network.
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.expect("a process id"), signal).expect("it runs");
+}
+
 /// A client of one.
 pub fn client(network: &Network, who: Who) -> Client {
     network
