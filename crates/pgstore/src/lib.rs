@@ -32,6 +32,7 @@ mod state;
 mod stats;
 mod vault_batch;
 mod vault_schema;
+mod vault_values;
 mod vault_writer;
 
 pub use database::{Database, Opened, open};

@@ -19,7 +19,8 @@ use crate::error::DatabaseError;
 use crate::lease::{look, unsigned};
 use crate::session;
 use crate::state::DatabaseState;
-use crate::vault_batch::{BatchValues, VaultSource, number};
+use crate::vault_batch::VaultSource;
+use crate::vault_values::{BatchValues, number};
 
 /// Pause after which the writer looks for new transactions.
 const EVERY: Duration = Duration::from_secs(1);
@@ -266,7 +267,8 @@ impl VaultWriter {
     /// Returns why a statement found another fence or another position.
     async fn refused(&self, client: &Client, when: &str) -> Result<Fault, Fault> {
         let target = &self.shared.target;
-        let lease = look(client, target, &self.shared.statements).await?;
+        let looked = look(client, target, &self.shared.statements);
+        let lease = self.unless_stopped(looked).await?;
         if lease.fence != self.fence {
             // The pipeline of commits notices it too, and tells the node.
             return Ok(Fault::End);

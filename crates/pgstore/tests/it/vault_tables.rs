@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pgserver::PgServer;
+use pgserver::{PgServer, ServerOptions};
 use pgstore::{
     ConsumedVaultState, VaultBatch, VaultSource, VaultState, VaultToken, VaultTransaction,
 };
@@ -194,7 +194,7 @@ fn tables_follow_the_ledger_over_restarts() {
     let rig = open(&server, &folder, &source).expect("opens");
     wait_for_position(&server, 50);
     assert_whole(&server, 50);
-    // Only what was missing.
+    // Writes only the missing rows.
     let rows = 14 + 2 * 14 + 4 * 14 + 2;
     assert_eq!(rig.database.figures().vault_rows, rows);
 }
@@ -454,6 +454,36 @@ fn a_failing_statement_does_no_harm() {
     server
         .query("alter table bank_a.vault_states rename column other to notary")
         .expect("renamed");
+    wait_for_position(&server, 10);
+    assert_whole(&server, 10);
+}
+
+#[test]
+fn a_locked_table_delays_neither_commits_nor_a_takeover() {
+    let options = ServerOptions {
+        settings: vec!["max_prepared_transactions = 1".into()],
+        ..ServerOptions::default()
+    };
+    let server = PgServer::start(&options).expect("PostgreSQL starts");
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let source = Source::of("cash", 5);
+    let first = open(&server, &folders[0], &source).expect("opens");
+    wait_for_position(&server, 5);
+    // It keeps its locks without a connection.
+    server
+        .query(
+            "begin; lock table bank_a.vault_states, bank_a.vault_position in access exclusive mode;
+             prepare transaction 'held'",
+        )
+        .expect("locked");
+    source.set(|ledger| ledger.end = 10);
+    wait_for("a failure", || first.database.figures().vault_failures > 0);
+    first.commit(1, 1, 50);
+    drop(first);
+    let second = open(&server, &folders[1], &source).expect("takes over");
+    wait_for("a failure", || second.database.figures().vault_failures > 0);
+    second.commit(1, 51, 60);
+    server.query("rollback prepared 'held'").expect("unlocked");
     wait_for_position(&server, 10);
     assert_whole(&server, 10);
 }
