@@ -213,7 +213,8 @@ impl Service {
         figures::show_uploads(metrics, &self.uploads);
         metrics.blocks.set_blocks(self.store.block_cache());
         if let Some(database) = &self.database {
-            figures::show_database(metrics, &database());
+            let ledger_end = self.shared.figures().transactions;
+            figures::show_database(metrics, &database(), ledger_end);
         }
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();
