@@ -19,13 +19,13 @@ use crate::error::DatabaseError;
 use crate::lease::{look, unsigned};
 use crate::session;
 use crate::state::DatabaseState;
-use crate::vault_batch::VaultSource;
+use crate::vault_batch::{VaultBatch, VaultSource};
 use crate::vault_values::{BatchValues, number};
 
 /// Pause after which the writer looks for new transactions.
 const EVERY: Duration = Duration::from_secs(1);
 /// The first pause after a failure. It doubles with each.
-const PAUSE_FIRST: Duration = Duration::from_secs(1);
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// The longest such pause.
 const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 /// Time between two writes of the position while there is nothing to write.
@@ -164,7 +164,7 @@ impl VaultWriter {
         );
         self.answer(client.batch_execute(&set)).await?;
         let reason = match clears {
-            true => Some("as it is due".to_owned()),
+            true => Some("they contradicted it".to_owned()),
             false => match self.look(&client).await {
                 Ok(found) => self.wrong(found.as_ref())?,
                 Err(Fault::Contradicts(reason)) => Some(reason),
@@ -210,7 +210,7 @@ impl VaultWriter {
             .then(|| format!("they are at {position}, ahead of the ledger's end {end}")))
     }
 
-    /// Writes the next batch, or whatever else is due. Returns whether more waits.
+    /// Writes the next batch, and at the ledger's end the states in quarantine. Returns whether another batch waits.
     async fn advance(&self, link: &mut Link) -> Result<bool, Fault> {
         // Read first: the ledger then has every state of the list.
         let quarantined = self.source.quarantined()?;
@@ -218,24 +218,10 @@ impl VaultWriter {
         if link.position < end
             && let Some(batch) = self.source.batch(link.position, end)?
         {
-            assert!(
-                batch.after == link.position && batch.upto > link.position,
-                "the batch follows the position"
-            );
-            let upto = batch.upto;
-            let values = BatchValues::of(batch, self.fence, end)?;
-            let statement = &self.shared.statements.vault.write;
-            let arrays = values.values();
-            let sent = link.client.query_opt(statement, &arrays);
-            if self.answer(sent).await?.is_none() {
-                return Err(self.refused(&link.client, "a batch was written").await?);
+            self.write(link, batch, end).await?;
+            if link.position < end {
+                return Ok(true);
             }
-            link.position = upto;
-            link.written = Instant::now();
-            let stats = &self.shared.stats;
-            stats.vault_rows.fetch_add(values.rows(), Relaxed);
-            stats.vault_upto.store(upto, Relaxed);
-            return Ok(true);
         }
         let found = self.look(&link.client).await?;
         if let Some(reason) = self.wrong(found.as_ref())? {
@@ -246,12 +232,7 @@ impl VaultWriter {
             return Err(self.refused(&link.client, "the position was read").await?);
         }
         if link.quarantined.as_ref() != Some(&quarantined) {
-            let sequences = quarantined.iter().map(|(sequence, _)| number(*sequence));
-            let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
-            let outputs: Vec<_> = quarantined.iter().map(|(_, at)| i64::from(*at)).collect();
-            let values: [&(dyn ToSql + Sync); 3] = [&self.fence, &sequences, &outputs];
-            let statement = &self.shared.statements.vault.quarantine;
-            self.answer(link.client.execute(statement, &values)).await?;
+            self.show_quarantined(&link.client, &quarantined).await?;
             link.quarantined = Some(quarantined);
         }
         if link.written.elapsed() >= REFRESH {
@@ -261,7 +242,43 @@ impl VaultWriter {
             self.answer(link.client.execute(statement, &values)).await?;
             link.written = Instant::now();
         }
+        // New transactions wait for the next look, so that they share a statement.
         Ok(false)
+    }
+
+    async fn write(&self, link: &mut Link, batch: VaultBatch, end: u64) -> Result<(), Fault> {
+        assert!(
+            batch.after == link.position && batch.upto > link.position,
+            "the batch follows the position"
+        );
+        let upto = batch.upto;
+        let values = BatchValues::of(batch, self.fence, end)?;
+        let statement = &self.shared.statements.vault.write;
+        let arrays = values.values();
+        let sent = link.client.query_opt(statement, &arrays);
+        if self.answer(sent).await?.is_none() {
+            return Err(self.refused(&link.client, "a batch was written").await?);
+        }
+        link.position = upto;
+        link.written = Instant::now();
+        let stats = &self.shared.stats;
+        stats.vault_rows.fetch_add(values.rows(), Relaxed);
+        stats.vault_upto.store(upto, Relaxed);
+        Ok(())
+    }
+
+    async fn show_quarantined(&self, client: &Client, states: &[(u64, u32)]) -> Result<(), Fault> {
+        let sequences = states.iter().map(|(sequence, _)| number(*sequence));
+        let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+        let outputs: Vec<_> = states
+            .iter()
+            .map(|(_, output)| i64::from(*output))
+            .collect();
+        let values: [&(dyn ToSql + Sync); 3] = [&self.fence, &sequences, &outputs];
+        let statement = &self.shared.statements.vault.quarantine;
+        self.answer(client.execute(statement, &values))
+            .await
+            .map(drop)
     }
 
     /// Returns why a statement found another fence or another position.
