@@ -159,8 +159,10 @@ impl VaultWriter {
     async fn open(&self, clears: bool) -> Result<Link, Fault> {
         let connect = async { Ok(session::connect(&self.shared.target).await) };
         let client = self.unless_stopped(connect).await??;
+        // Consumed states are few among many, and mostly recent ones: looking each up by its key is faster than reading all.
         let set = format!(
-            "set synchronous_commit = off; set lock_timeout = {LOCK_MS}; set statement_timeout = {STATEMENT_MS}"
+            "set synchronous_commit = off; set lock_timeout = {LOCK_MS}; set statement_timeout = {STATEMENT_MS};
+             set random_page_cost = 1.1"
         );
         self.answer(client.batch_execute(&set)).await?;
         let reason = match clears {
