@@ -110,8 +110,8 @@ impl<R: Reads> VaultTables<R> {
     fn state(&self, state: ProducedState) -> VaultState {
         let name = |id: Option<[u8; 32]>| id.map(|id| self.name(&PartyId::from_array(id)));
         // A sole participant is the owner, whom the view does not list again.
-        let participants = match (&state.owner, state.participant_keys.is_empty()) {
-            (Some(owner), true) => vec![(owner.clone(), name(state.owner_party))],
+        let participants = match (&state.owner, &state.participants) {
+            (Some(owner), None) => vec![(owner.clone(), name(state.owner_party))],
             _ => (state.participant_keys.into_iter())
                 .map(|(key, party)| (key, name(party)))
                 .collect(),
