@@ -106,6 +106,7 @@ const OPEN_FIELDS: &[(&[&str], &str)] = &[
             "Orders.by_token",
             "StateFilter.token",
             "StockParts.token",
+            "VaultState.token",
             "VaultView.tokens",
         ],
         "kinds of money or stock: their ids, their encodings, or an index by them",

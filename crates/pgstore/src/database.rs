@@ -23,6 +23,8 @@ use crate::session::{self, PATIENT, within};
 use crate::settings::{Settings, Target};
 use crate::state::DatabaseState;
 use crate::stats::DatabaseFigures;
+use crate::vault_batch::VaultSource;
+use crate::vault_writer::VaultWriter;
 
 /// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
 const IN_FLIGHT_MAX: usize = 8;
@@ -41,6 +43,7 @@ const COMMIT_BYTES_MAX: usize = 256 << 20;
 /// that is dropped later finds its commits refused.
 pub struct Database {
     shared: Arc<DatabaseState>,
+    fence: i64,
     /// Ends the taking of commits.
     close: Option<oneshot::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
@@ -120,6 +123,7 @@ pub fn open<T: TableSet>(
         cache,
         database: Database {
             shared,
+            fence: lease.fence,
             close: Some(close),
             threads,
         },
@@ -170,6 +174,7 @@ async fn start_once<T: TableSet>(
     let (client, database) = connect(shared).await?;
     // After an attempt that failed it may have been left in the middle.
     let (cache, lease) = take(shared, &client, open_cache()?, since).await?;
+    lease::upgrade(&client, &shared.target, &shared.statements, lease).await?;
     catch_up(shared, client, cache, database, lease).await
 }
 
@@ -384,6 +389,37 @@ impl Database {
     pub fn meter(&self) -> impl Fn() -> DatabaseFigures + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.stats.figures()
+    }
+
+    /// Starts the thread that writes the vault tables until the database is stopped or dropped, or the lease is lost. Its failures are logged
+    /// and counted, and do no harm.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn write_vault_tables(
+        &mut self,
+        source: Box<dyn VaultSource>,
+    ) -> Result<(), DatabaseError> {
+        let writer = VaultWriter {
+            shared: Arc::clone(&self.shared),
+            fence: self.fence,
+            source,
+        };
+        let runtime = runtime()?;
+        let work = move || {
+            store::lower_priority();
+            let written = AssertUnwindSafe(|| runtime.block_on(writer.run()));
+            if std::panic::catch_unwind(written).is_err() {
+                // The ledger is not affected, and the next start goes on.
+                tracing::error!("the writer of the vault tables panicked");
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("vault-tables".into())
+            .spawn(work)
+            .map_err(|error| DatabaseError::System(format!("cannot start a thread: {error}")))?;
+        self.threads.push(thread);
+        Ok(())
     }
 
     /// Begins the end: commits in flight are tried for a few seconds only. Call it before the committer is dropped, which waits for them.

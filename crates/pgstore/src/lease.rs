@@ -18,6 +18,7 @@ const CREATE_TRIES: u32 = 3;
 /// The state of the row `lease`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseRow {
+    pub(crate) version: i32,
     pub(crate) database: [u8; 16],
     pub(crate) node: String,
     pub(crate) head: u64,
@@ -115,6 +116,7 @@ pub(crate) async fn look(
         .try_into()
         .map_err(|_| DatabaseError::Server("the row lease holds a malformed id".into()))?;
     Ok(LeaseRow {
+        version: found,
         database,
         node: row.get(2),
         head: unsigned(row.get(3))?,
@@ -126,6 +128,25 @@ pub(crate) async fn look(
             Some(fence) => Moved::Exported(fence),
         },
     })
+}
+
+/// Brings a schema of an older version to this program's. The caller holds the lease.
+pub(crate) async fn upgrade(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+    lease: Lease,
+) -> Result<(), DatabaseError> {
+    let version = look(client, target, statements).await?.version;
+    if version < VERSION {
+        let fence = lease.fence.to_string();
+        // The statements of one simple query are one transaction.
+        let upgrade = statements.upgrade.replace("{FENCE}", &fence);
+        within(ANSWER, target, client.batch_execute(&upgrade)).await?;
+        let schema = target.schema.as_str();
+        tracing::info!(schema, version, "upgraded the schema to version {VERSION}");
+    }
+    Ok(())
 }
 
 /// Takes the lease for the process `id`, unless another process has it.

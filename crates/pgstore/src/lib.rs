@@ -10,6 +10,7 @@
 //! Decision 0013 gives the reasons, `docs/formats/database.md` the schema.
 //!
 //! - [`open`] connects, takes the lease of the node's schema, and brings the cache up to date.
+//! - [`Database::write_vault_tables`] fills relational tables for SQL users in the background.
 //! - [`Database`] is the running connection. Its lease has a fencing token, which every statement that writes compares: a process that
 //!   lost the lease changes nothing.
 //!
@@ -29,6 +30,10 @@ mod session;
 mod settings;
 mod state;
 mod stats;
+mod vault_batch;
+mod vault_schema;
+mod vault_values;
+mod vault_writer;
 
 pub use database::{Database, Opened, open};
 pub use error::{DatabaseError, ERRORS};
@@ -36,3 +41,6 @@ pub use moving::{close, difference, for_each_row, import, migrate};
 pub use session::{connect, within};
 pub use settings::{Settings, Target, check_schema_name, url_has_password};
 pub use stats::DatabaseFigures;
+pub use vault_batch::{
+    ConsumedVaultState, VaultBatch, VaultSource, VaultState, VaultToken, VaultTransaction,
+};

@@ -13,7 +13,7 @@ use crate::database::runtime;
 use crate::error::DatabaseError;
 use crate::fold::Part;
 use crate::lease::{self, Lease, Moved, millis, signed};
-use crate::schema::Statements;
+use crate::schema::{Statements, VERSION};
 use crate::session::{self, PATIENT, within};
 use crate::settings::{Settings, Target};
 
@@ -49,7 +49,7 @@ pub fn for_each_row<T: TableSet, E: From<DatabaseError>>(
     Ok(())
 }
 
-/// Makes the tables of a schema if they are missing. The user needs the privilege to create a schema in the database.
+/// Makes the tables of a schema if they are missing, and brings a schema of an older version to this one. The user needs the privilege to create a schema in the database.
 ///
 /// # Errors
 /// See [`DatabaseError`].
@@ -59,7 +59,27 @@ pub fn migrate(settings: &Settings) -> Result<(), DatabaseError> {
         let statements = Statements::of(&target.schema);
         let client = session::connect(&target).await?;
         lease::prepare(&client, &target, &statements).await?;
-        lease::look(&client, &target, &statements).await.map(drop)
+        let found = lease::look(&client, &target, &statements).await?;
+        if found.version == VERSION {
+            return Ok(());
+        }
+        // No process of the older version may run.
+        let id = b"migrate".as_slice();
+        let Some(lease) = lease::take(&client, &target, &statements, id).await? else {
+            let schema = target.schema.clone();
+            return Err(match found.moved {
+                Moved::No => DatabaseError::Held {
+                    schema,
+                    holder: found.holder,
+                },
+                Moved::Importing => DatabaseError::ImportCutShort { schema },
+                Moved::Exported(fence) => DatabaseError::Moved { schema, fence },
+            });
+        };
+        lease::upgrade(&client, &target, &statements, lease).await?;
+        let values: [&(dyn ToSql + Sync); 1] = [&lease.fence];
+        let released = client.execute(&statements.release, &values);
+        within(PATIENT, &target, released).await.map(drop)
     })
 }
 
@@ -270,6 +290,7 @@ impl<'a> Import<'a> {
                 },
             });
         };
+        lease::upgrade(&client, target, &statements, lease).await?;
         Ok(Self {
             target,
             statements,

@@ -1,12 +1,16 @@
-//! The tables of a node's schema, and every statement on them. `docs/formats/database.md` describes them.
+//! The tables of a node's schema, and every statement on them. Those of the vault are in `vault_schema`. `docs/formats/database.md` describes them.
 
-/// The version of the schema.
-pub(crate) const VERSION: i32 = 1;
+use crate::vault_schema::VaultStatements;
+
+/// The version of the schema. Version 1 had no tables of the vault.
+pub(crate) const VERSION: i32 = 2;
 
 /// The statements, with the schema's name in them.
 pub(crate) struct Statements {
     /// Makes the tables. `{DATABASE}` stands for the database's id, `{NODE}` for the node's.
     pub(crate) create: String,
+    /// Brings a schema of an older version to this one: `{FENCE}` stands for the fence.
+    pub(crate) upgrade: String,
     /// Makes the schema.
     pub(crate) create_schema: String,
     /// Reads whether the schema is there.
@@ -52,12 +56,15 @@ pub(crate) struct Statements {
     pub(crate) clear: String,
     /// Reads whether the tables are there.
     pub(crate) exists: String,
+    /// The statements on the tables of the vault.
+    pub(crate) vault: VaultStatements,
 }
 
 impl Statements {
     /// `schema` has been checked: see [`crate::check_schema_name`].
     pub(crate) fn of(schema: &str) -> Self {
         let s = format!("\"{schema}\"");
+        let vault = VaultStatements::of(&s);
         Self {
             create: format!(
                 "create table {s}.lease (
@@ -81,7 +88,13 @@ impl Statements {
                  );
                  alter table {s}.rows alter column value set storage external;
                  insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now(), null);
-                 insert into {s}.folded values (true, 0, 0);"
+                 insert into {s}.folded values (true, 0, 0);
+                 {}",
+                vault.create
+            ),
+            upgrade: format!(
+                "{} update {s}.lease set version = {VERSION} where fence = {{FENCE}} and version < {VERSION}",
+                vault.create
             ),
             create_schema: format!("create schema if not exists {s}"),
             has_schema: format!("select to_regnamespace('{schema}') is not null"),
@@ -155,6 +168,7 @@ impl Statements {
                 "delete from {s}.rows where exists (select from {s}.folded where fence = $1 and number = 0)"
             ),
             exists: format!("select to_regclass('{schema}.lease') is not null"),
+            vault,
         }
     }
 }

@@ -15,6 +15,12 @@ pub struct DatabaseFigures {
     pub reconnections: u64,
     /// Rows written to and deleted from the server's present rows.
     pub rows_folded: u64,
+    /// The ledger's sequence up to which the vault tables are complete.
+    pub vault_upto: u64,
+    /// Rows written to the vault tables.
+    pub vault_rows: u64,
+    /// Failed attempts to write the vault tables.
+    pub vault_failures: u64,
 }
 
 #[derive(Debug, Default)]
@@ -24,6 +30,9 @@ pub(crate) struct Stats {
     pub(crate) read_back: AtomicU64,
     pub(crate) reconnections: AtomicU64,
     pub(crate) rows_folded: AtomicU64,
+    pub(crate) vault_upto: AtomicU64,
+    pub(crate) vault_rows: AtomicU64,
+    pub(crate) vault_failures: AtomicU64,
 }
 
 impl Stats {
@@ -34,6 +43,9 @@ impl Stats {
             read_back: self.read_back.load(Relaxed),
             reconnections: self.reconnections.load(Relaxed),
             rows_folded: self.rows_folded.load(Relaxed),
+            vault_upto: self.vault_upto.load(Relaxed),
+            vault_rows: self.vault_rows.load(Relaxed),
+            vault_failures: self.vault_failures.load(Relaxed),
         }
     }
 }

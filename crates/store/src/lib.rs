@@ -48,7 +48,7 @@ pub use files::{
     PartId, Published, Removed, SYNC_BYTES,
 };
 pub use options::{LOG_BYTES_MAX, Options};
-pub use priority::run_when_idle;
+pub use priority::{lower_priority, run_when_idle};
 pub use rehearsal::{RehearsalFigures, Rehearsed};
 pub use server::{
     CachePosition, ChangedKey, CommitServer, Confirm, POSITION_KEY, ServerCommit, decode_commit,

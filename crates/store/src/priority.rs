@@ -55,7 +55,7 @@ pub fn run_when_idle() {
 
 /// Lowers the calling thread's priority below that of the other threads of the node.
 #[allow(unsafe_code)]
-pub(crate) fn lower() {
+pub fn lower_priority() {
     // SAFETY: plain integers; on Linux "process 0" is the calling thread. A refusal changes nothing.
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, 0, 5);

@@ -30,7 +30,7 @@ pub(crate) fn start(shared: &Arc<StoreState>) -> std::io::Result<Vec<JoinHandle<
         }
     })?;
     let merge = spawn(shared, "store-merge", |shared| {
-        priority::lower();
+        priority::lower_priority();
         while let Some(table) = shared.background.next_merge() {
             if let Err(reason) = merge(shared, table) {
                 fail(shared, reason);

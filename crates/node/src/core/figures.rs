@@ -131,14 +131,19 @@ pub(super) fn show_record(metrics: &NodeMetrics, figures: &RecordFigures) {
     metrics.record_connected.set_count(is_connected.into());
 }
 
-/// Shows the counters of the database server.
-pub(super) fn show_database(metrics: &NodeMetrics, figures: &DatabaseFigures) {
+/// Shows the counters of the database server. `ledger_end` is the ledger's last sequence.
+pub(super) fn show_database(metrics: &NodeMetrics, figures: &DatabaseFigures, ledger_end: u64) {
     metrics.database_reconnections.set(figures.reconnections);
     metrics.database_read_back.set(figures.read_back);
     metrics.database_rows.set(figures.rows_folded);
     // Read one after the other, so the second one may be newer.
     let waiting = figures.confirmed.saturating_sub(figures.folded);
     metrics.database_unfolded.set_count(waiting);
+    // Likewise.
+    let lag = ledger_end.saturating_sub(figures.vault_upto);
+    metrics.database_vault_lag.set_count(lag);
+    metrics.database_vault_rows.set(figures.vault_rows);
+    metrics.database_vault_failures.set(figures.vault_failures);
 }
 
 /// Shows the transfers of users.

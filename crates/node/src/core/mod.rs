@@ -60,6 +60,7 @@ mod uniqueness;
 mod vault_changes;
 mod vault_query;
 mod vault_reads;
+mod vault_tables;
 mod view;
 mod view_feed;
 mod view_fill;

@@ -214,7 +214,8 @@ impl Service {
             figures::show_record(metrics, &record.figures());
         }
         if let Some(database) = &self.database {
-            figures::show_database(metrics, &database());
+            let ledger_end = self.shared.figures().transactions;
+            figures::show_database(metrics, &database(), ledger_end);
         }
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();

@@ -34,6 +34,7 @@ use super::start_error::{PANICKED, StartError};
 use super::storage::{Storage, notary_record};
 use super::stuck;
 use super::uniqueness::OwnRecord;
+use super::vault_tables::VaultTables;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
@@ -85,7 +86,7 @@ impl Node {
         let Storage {
             store,
             committer,
-            database,
+            mut database,
         } = Storage::open(&files, files.config.database.standby)?;
         let NodeFiles {
             dir,
@@ -255,17 +256,22 @@ impl Node {
             feed: Arc::clone(&feed),
             idle: RwLock::default(),
         });
+        let filler = Filler {
+            reads: store.clone(),
+            contracts: Arc::clone(&contracts),
+            network: Arc::clone(&network),
+            me: info.party.id(),
+            keys: keys.clone(),
+            columns: Arc::clone(&columns),
+        };
+        if let Some(database) = &mut database {
+            let filler = filler.clone();
+            database.write_vault_tables(Box::new(VaultTables { filler }))?;
+        }
         let view_thread = ViewThread::new(ViewParts {
             view,
             reader,
-            filler: Filler {
-                reads: store.clone(),
-                contracts: Arc::clone(&contracts),
-                network: Arc::clone(&network),
-                me: info.party.id(),
-                keys: keys.clone(),
-                columns: Arc::clone(&columns),
-            },
+            filler,
             feed,
             kernel: handle.clone(),
             metrics: Arc::clone(&metrics),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kernel::port::{Reads, StoreFailure, damaged};
 use kernel::{decode_row, ledger_page};
-use ledger::{ContractRegistry, NetworkMap, PartyId};
+use ledger::{ContractRegistry, NetworkMap, PartyId, TxId};
 use primitives::{Coded, PublicKey, Timestamp};
 use thiserror::Error;
 use vault::ViewChange;
@@ -46,7 +46,17 @@ impl From<StoreFailure> for FillError {
     }
 }
 
+/// A part of the ledger as rows of the view.
+pub(super) struct FilledPage {
+    /// The sequence of the last transaction.
+    pub(super) upto: u64,
+    /// The sequence and the id of each transaction, and when it was recorded.
+    pub(super) transactions: Vec<(u64, TxId, Timestamp)>,
+    pub(super) rows: Vec<vaultview::ViewChange>,
+}
+
 /// The translation of transactions into rows of the view, for transactions that are read from the ledger and for fed ones.
+#[derive(Clone)]
 pub(super) struct Filler<R> {
     pub(super) reads: R,
     pub(super) contracts: Arc<ContractRegistry>,
@@ -61,10 +71,30 @@ pub(super) struct Filler<R> {
 impl<R: Reads> Filler<R> {
     /// Adds the next transactions of the ledger to the view, up to `end`; false where there are none.
     pub(super) fn fill_page(&self, view: &mut VaultView, end: u64) -> Result<bool, FillError> {
-        let page = ledger_page(&self.reads, view.upto(), FILL_PAGE)?;
-        let mut rows = Vec::new();
-        let mut upto = None;
+        match self.page(view.upto(), end, FILL_PAGE, usize::MAX)? {
+            Some(page) => {
+                view.apply(page.upto, &page.rows)?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Returns the rows of the next transactions of the ledger after `after` and up to `end`: at most `limit` transactions, and none after
+    /// there are `rows_enough` rows. `None` if there is no transaction.
+    pub(super) fn page(
+        &self,
+        after: u64,
+        end: u64,
+        limit: usize,
+        rows_enough: usize,
+    ) -> Result<Option<FilledPage>, StoreFailure> {
+        let page = ledger_page(&self.reads, after, limit)?;
+        let (mut rows, mut transactions) = (Vec::new(), Vec::new());
         for (seq, row) in page.rows.into_iter().take_while(|(seq, _)| *seq <= end) {
+            if rows.len() >= rows_enough {
+                break;
+            }
             let (at, transaction) = decode_row(&row)
                 .map_err(|error| damaged(format!("transaction {seq} of the ledger: {error}")))?;
             let failed = Cell::new(None);
@@ -75,14 +105,19 @@ impl<R: Reads> Filler<R> {
                 self.contracts.facts(transaction.wire().outputs()),
             );
             if let Some(failure) = failed.take() {
-                return Err(FillError::Store(failure));
+                return Err(failure);
             }
             self.rows_of(at, changes, &mut rows)?;
-            upto = Some(seq);
+            transactions.push((seq, transaction.id(), at));
         }
-        let Some(upto) = upto else { return Ok(false) };
-        view.apply(upto, &rows)?;
-        Ok(true)
+        Ok(transactions
+            .last()
+            .map(|(upto, ..)| *upto)
+            .map(|upto| FilledPage {
+                upto,
+                transactions,
+                rows,
+            }))
     }
 
     /// Whether a key is this node's: the party's own, or a fresh one.

@@ -108,6 +108,9 @@ node_metrics! {
     database_read_back: Counter = "tally_database_read_back_total", "Commits whose outcome was unknown or refused, so that the server's last commit was read.";
     database_unfolded: Gauge = "tally_database_unfolded_commits", "Commits that the server's table of present rows does not include yet.";
     database_rows: Counter = "tally_database_rows_total", "Rows written to and deleted from the server's table of present rows.";
+    database_vault_lag: Gauge = "tally_database_vault_lag_transactions", "Transactions of the ledger that the server's vault tables do not include yet.";
+    database_vault_rows: Counter = "tally_database_vault_rows_total", "Rows written to the server's vault tables.";
+    database_vault_failures: Counter = "tally_database_vault_failures_total", "Failed attempts to write the server's vault tables.";
     journal_rows: Counter = "tally_journal_rows_total", "Rows written to the journals of flows.";
 
     transactions_recorded: Counter = "tally_transactions_recorded_total", "Transactions recorded.";

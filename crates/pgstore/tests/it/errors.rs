@@ -71,7 +71,7 @@ fn mistakes_of_an_operator_have_codes() {
         .expect("changed");
     check(&good, "database.newer_schema");
     server
-        .query("update bank_a.lease set version = 1")
+        .query("update bank_a.lease set version = 2")
         .expect("changed");
 
     server

@@ -185,7 +185,9 @@ fn a_process_on_standby_follows_and_takes_over() {
 #[test]
 fn a_process_on_standby_outlives_its_server() {
     let (mut server, seed) = (server(), 16);
-    let settings = settings(&server);
+    let mut settings = settings(&server);
+    // A loaded machine may take seconds to restart the server.
+    settings.lease = DEADLINE / 2;
     let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
     let first = Rig::open(&settings, folders[0].path()).expect("opens");
     first.commit(seed, 1, 30);

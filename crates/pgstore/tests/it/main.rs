@@ -10,3 +10,4 @@ mod folds;
 mod model;
 mod moves;
 mod tls;
+mod vault_tables;

@@ -15,6 +15,7 @@ use pgserver::{PASSWORD, PgServer, ServerOptions, USER};
 use crate::stage::banks::Banks;
 use crate::stage::command::tally;
 use crate::stage::{self, A, B, Seeded};
+use crate::vault_sql::agrees;
 
 /// Rounds of disturbances.
 const ROUNDS: usize = 3;
@@ -104,7 +105,11 @@ async fn every_accepted_flow_completes_exactly_once_on_a_server() {
         wrong, 0,
         "outcomes that do not list what their flow recorded"
     );
+    let clients = [A, B].map(|who| stage::client(&network, who));
     let server = network.database_server().expect("a server");
+    for (client, schema) in clients.iter().zip(["bank_a", "bank_b"]) {
+        agrees(client, server, schema).await;
+    }
     for schema in ["notary", "bank_a", "bank_b"] {
         let whole = format!(
             "select count(*) from (select number, lead(number) over (order by number) as next from {schema}.commits) as pairs
@@ -227,6 +232,13 @@ async fn a_standby_takes_over_from_a_killed_node_under_load() {
         wrong, 0,
         "outcomes that do not list what their flow recorded"
     );
+    let client = stage::client(&network, A);
+    agrees(
+        &client,
+        network.database_server().expect("a server"),
+        "bank_a",
+    )
+    .await;
     // The first process finds its schema taken, and its folder's cache behind.
     let refused = network.start(A).expect_err("the standby has the schema");
     assert!(refused.to_string().contains("database.held"), "{refused}");
@@ -298,6 +310,7 @@ async fn data_moves_to_a_server_and_back_without_a_difference() {
         "moved to the server"
     );
     issue_and_pay(&stage::client(&network, A), &to).await;
+    agrees(&stage::client(&network, A), &server, "bank").await;
     let after = books(&stage::client(&network, A)).await;
     let held = tally(&folder, "db check --node % --json");
     assert!(held.err.contains("store.locked"), "{}", held.err);

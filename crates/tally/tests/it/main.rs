@@ -58,3 +58,4 @@ mod trade;
 mod user_audit;
 mod validating;
 mod vault_query;
+mod vault_sql;
