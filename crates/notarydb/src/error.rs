@@ -97,6 +97,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Move the data before any worker has run on the database. Otherwise empty the database, and begin again.",
     },
     ErrorInfo {
+        code: "record.inconsistent",
+        cause: "An audit of the notary's record found a state whose consumer was not accepted, or a request that its requester did not sign.",
+        action: "Stop all workers and restore the database from a backup: docs/guides/replicated-notary.md tells how to look at the record.",
+    },
+    ErrorInfo {
         code: "record.server",
         cause: "The notary's database refused a statement, for example because a privilege is missing or the disk is full.",
         action: "Correct the fault that the message names. The worker tries again until then.",

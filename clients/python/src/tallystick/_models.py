@@ -2706,11 +2706,14 @@ class NotaryView:
 
     #: Whether it sees and checks whole transactions.
     validating: bool
+    #: The replicated notary that it works for, if it is one of several workers.
+    service: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> NotaryView:
         return cls(
             validating=value["validating"],
+            service=value.get("service"),
         )
 
 

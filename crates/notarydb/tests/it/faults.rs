@@ -157,9 +157,11 @@ pub fn of_cluster(mut backend: Backend) {
     let Backend::Galera(cluster, _) = &mut backend else {
         panic!("a cluster");
     };
-    cluster
-        .query(0, "set global innodb_flush_log_at_trx_commit = 2")
-        .expect("an administrator may");
+    for server in 0..cluster.servers() {
+        cluster
+            .query(server, "set global innodb_flush_log_at_trx_commit = 2")
+            .expect("an administrator may");
+    }
     let error = notarydb::open(&backend.settings(0)).map(drop);
     assert_eq!(error.expect_err("not durable").code(), "record.not_durable");
 }
