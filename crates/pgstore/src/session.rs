@@ -78,6 +78,10 @@ async fn greet(target: &Target) -> Result<Client, DatabaseError> {
             client
         }
     };
+    // Another role may own a schema that the server would search first, with functions and operators of its own: they would run as this
+    // role. All tables are named with their schema.
+    let search = client.batch_execute("set search_path = pg_catalog, pg_temp");
+    search.await.map_err(sort)?;
     for setting in DURABLE {
         if show(&client, setting, target).await? != "on" {
             return Err(DatabaseError::NotDurable(format!("{setting} = off")));
