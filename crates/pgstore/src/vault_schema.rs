@@ -275,9 +275,11 @@ impl VaultStatements {
         Self {
             create: TABLES.iter().map(|table| create(s, table)).collect(),
             clear: format!(
-                "do $clear$ begin if {} then truncate {}; end if; end $clear$",
+                // The wait for the locks comes first: the lease may be lost meanwhile.
+                "do $clear$ begin lock table {names} in access exclusive mode;
+                 if {} then truncate {names}; end if; end $clear$",
                 holds("{FENCE}"),
-                names.join(", ")
+                names = names.join(", ")
             ),
             look: format!(
                 "select sequence, fence, form,
@@ -345,13 +347,13 @@ impl VaultStatements {
                  listed as (
                    select * from unnest($2::bigint[], $3::bigint[]) as t (sequence, output_index)),
                  wrong as (
-                   select s.sequence, s.output_index from {s}.vault_states s where s.quarantined and not exists (
+                   select s.sequence, s.output_index, false as wanted from {s}.vault_states s where s.quarantined and not exists (
                      select from listed l where l.sequence = s.sequence and l.output_index = s.output_index)
                    union all
-                   select s.sequence, s.output_index from {s}.vault_states s
+                   select s.sequence, s.output_index, true from {s}.vault_states s
                      join listed l on l.sequence = s.sequence and l.output_index = s.output_index
                      where not s.quarantined and s.consumed_sequence is null)
-                 update {s}.vault_states s set quarantined = not s.quarantined from wrong
+                 update {s}.vault_states s set quarantined = wrong.wanted from wrong
                  where s.sequence = wrong.sequence and s.output_index = wrong.output_index
                    and exists (select from position)",
                 holds("$1::bigint")

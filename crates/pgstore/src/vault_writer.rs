@@ -118,13 +118,15 @@ impl VaultWriter {
         let mut told: Option<String> = None;
         let mut clears = false;
         while self.shared.changes.wait(pause, false) {
+            let began = Instant::now();
             let advanced = match link.take() {
                 Some(mut open) => self.advance(&mut open).await.map(|more| (open, more)),
                 None => self.open(clears).await.map(|open| (open, true)),
             };
             match advanced {
                 Ok((open, true)) => {
-                    (link, clears, pause) = (Some(open), false, Duration::ZERO);
+                    // Half of the time is left to the commits.
+                    (link, clears, pause) = (Some(open), false, began.elapsed().min(EVERY));
                 }
                 Ok((open, false)) => {
                     // Only now: a batch that never succeeds must not have the tables filled again and again without a pause.
@@ -355,11 +357,10 @@ impl VaultWriter {
     }
 }
 
-/// Returns whether filling the tables again may help: a table or a column is missing, or a row violates a constraint.
+/// Returns whether filling the tables again may help: a table is missing, or a row violates a constraint. A column that is missing does not come
+/// back by it.
 fn contradicts(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|state| {
-        *state == SqlState::UNDEFINED_TABLE
-            || *state == SqlState::UNDEFINED_COLUMN
-            || state.code().starts_with("23")
-    })
+    error
+        .code()
+        .is_some_and(|state| *state == SqlState::UNDEFINED_TABLE || state.code().starts_with("23"))
 }

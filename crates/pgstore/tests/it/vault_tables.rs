@@ -487,3 +487,26 @@ fn a_locked_table_delays_neither_commits_nor_a_takeover() {
     wait_for_position(&server, 10);
     assert_whole(&server, 10);
 }
+
+#[test]
+fn code_of_another_role_never_runs() {
+    let server = server();
+    // PostgreSQL searches a schema with the name of the user first, and this operator fits better than its own.
+    let planted = "create schema ledger;
+        create function ledger.planted(bigint, interval) returns interval language plpgsql
+          as $$ begin raise exception 'code of another role'; end $$;
+        create operator ledger.* (leftarg = bigint, rightarg = interval, function = ledger.planted);
+        grant usage on schema ledger to public";
+    server.administer(planted).expect("an administrator may");
+    let runs = "select 2::bigint * interval '1 millisecond'";
+    let error = server.query(runs).expect_err("it is found first");
+    assert!(
+        error.to_string().contains("code of another role"),
+        "{error}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = Source::of("cash", 20);
+    let _rig = open(&server, &folder, &source).expect("opens");
+    wait_for_position(&server, 20);
+    assert_whole(&server, 20);
+}

@@ -101,13 +101,15 @@ async fn done(client: &Client, flow: &str, arguments: &serde_json::Value) -> Vec
         .transactions
 }
 
-/// Makes payments in both directions, a paper and an obligation. Returns the transactions of two payments to A.
-async fn some_business(network: &Network) -> Vec<String> {
+/// Makes payments in both directions, a paper and an obligation. Returns the transactions of two payments to A, and of two by A.
+async fn some_business(network: &Network) -> (Vec<String>, Vec<String>) {
     let (a, b) = (stage::client(network, A), stage::client(network, B));
     let (name_a, name_b) = (network.name(A), network.name(B));
+    let mut paid = Vec::new();
     for quantity in [500, 70] {
         let start = cash::issue_and_pay("GBP", quantity, name_b).expect("arguments");
-        stage::completes(&a, start, Wait::Delivered).await;
+        let outcome = stage::completes(&a, start, Wait::Delivered).await;
+        paid.push(outcome.transactions.last().expect("the payment").clone());
     }
     let start = cash::issue("GBP", 1_000).expect("arguments");
     stage::completes(&a, start, Wait::Delivered).await;
@@ -126,13 +128,13 @@ async fn some_business(network: &Network) -> Vec<String> {
     done(&a, "paper.issue", &paper).await;
     let owed = json!({ "to": name_b, "quantity": 30, "tokens": [token], "due": maturity });
     done(&a, "obligation.issue", &owed).await;
-    payments
+    (payments, paid)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_query_of_the_page_runs_against_a_node_and_agrees_with_its_api() {
     let mut network = Network::bring_up(&database(&["A", "B"])).expect("the network comes up");
-    let payments = some_business(&network).await;
+    let (payments, paid) = some_business(&network).await;
     let clients = [A, B].map(|who| stage::client(&network, who));
     let names = [A, B].map(|who| network.name(who).to_owned());
     let server = network.database_server().expect("a server");
@@ -150,8 +152,9 @@ async fn every_query_of_the_page_runs_against_a_node_and_agrees_with_its_api() {
             "Let others read them" => server.administer(&sql),
             "Your own tables" => {
                 let made = as_reader(&sql);
-                let rows = payments.iter().map(|id| format!("('{id}', 'Acme')"));
-                let rows = rows.collect::<Vec<_>>().join(", ");
+                let received = payments.iter().map(|id| format!("('{id}', 'Acme')"));
+                let paid = paid.iter().map(|id| format!("('{id}', 'Bolt')"));
+                let rows = received.chain(paid).collect::<Vec<_>>().join(", ");
                 as_reader(&format!("insert into customer_payments values {rows}"))
                     .expect("its own");
                 made
@@ -221,8 +224,9 @@ async fn every_query_of_the_page_runs_against_a_node_and_agrees_with_its_api() {
     assert_eq!(by_notary.len(), 3);
     assert_eq!(by_notary[0][1..], ["tally.cash", "4"]);
     let customers = of("Payments of your customers");
-    assert_eq!(customers.len(), 1);
+    assert_eq!(customers.len(), 2);
     assert_eq!(customers[0][..3], ["Acme", "EUR", "42"]);
+    assert_eq!(customers[1][..3], ["Bolt", "GBP", "-570"]);
     let linear = of("The current version of each linear state");
     assert_eq!(linear.len(), 1);
     assert_eq!((linear[0][1], linear[0][5]), ("tally.obligation", "1"));
