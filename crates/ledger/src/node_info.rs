@@ -140,4 +140,26 @@ mod tests {
             assert!(!is_address(bad), "{bad}");
         }
     }
+
+    #[test]
+    fn the_kind_of_a_notary_has_one_field_or_two() {
+        let name = crate::LegalName::new("Service", "Zurich", "CH").expect("a name");
+        let key = primitives::KeyPair::from_seed(primitives::Scheme::Ed25519, [1; 32]);
+        let service = Party::new(name, key.public().clone());
+        let worker = NotaryInfo {
+            validating: false,
+            service: Some(service),
+        };
+        for (info, first) in [(NotaryInfo::single(true), 0x81), (worker, 0x82)] {
+            let bytes = info.to_bytes();
+            assert_eq!(bytes[0], first, "an array of one or two");
+            assert_eq!(NotaryInfo::from_bytes(&bytes), Ok(info));
+        }
+        // Older programs wrote this.
+        let single = NotaryInfo::from_bytes(&[0x81, 0xf4]);
+        assert_eq!(single, Ok(NotaryInfo::single(false)));
+        for bad in [&[0x80][..], &[0x82, 0xf4, 0xf6], &[0x83, 0xf4, 0xf6, 0xf6]] {
+            assert!(NotaryInfo::from_bytes(bad).is_err(), "{bad:?}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ fn id(worker: u64, number: u64) -> TxId {
     TxId::from_hash(Hash::of(Domain::Derive, &[&name]))
 }
 
-/// A batch that nobody has entered before.
+/// A batch of new transactions.
 fn batch(
     worker: u64,
     next: &mut u64,

@@ -11,7 +11,9 @@ use primitives::{Encode, hex};
 
 use crate::blocking::{ANSWER, Blocking};
 use crate::error::RecordError;
-use crate::session::{Rows, Session, Trouble, VERSION, damaged, id_of, index_of, record_of};
+use crate::session::{
+    Rows, Session, Trouble, VERSION, add_found, damaged, id_of, index_of, record_of,
+};
 use crate::settings::{MariaUrl, Settings};
 
 /// Time to connect to one server.
@@ -240,15 +242,9 @@ impl Session for Maria {
             );
         }
         statements.push_str("set session wsrep_sync_wait = 0");
-        type Columns = (u8, Vec<u8>, u32, Vec<u8>);
-        let rows: Vec<Columns> = self.run(&statements)?;
+        let rows: Vec<(i64, Vec<u8>, i64, Vec<u8>)> = self.run(&statements)?;
         for (kind, key, index, value) in rows {
-            let (tx, value) = (id_of(&key)?, id_of(&value)?);
-            if kind == 0 {
-                answer.accepted.insert(tx);
-            } else {
-                answer.consumers.insert(StateRef::new(tx, index), value);
-            }
+            add_found(&mut answer, kind, &key, index, &value)?;
         }
         Ok(answer)
     }

@@ -12,7 +12,9 @@ use tokio_postgres::error::SqlState;
 
 use crate::blocking::{ANSWER, Blocking};
 use crate::error::RecordError;
-use crate::session::{Rows, Session, Trouble, VERSION, damaged, id_of, index_of, record_of};
+use crate::session::{
+    Rows, Session, Trouble, VERSION, add_found, damaged, id_of, index_of, record_of,
+};
 use crate::settings::Settings;
 
 /// The schema of the tables.
@@ -186,14 +188,10 @@ impl Session for Postgres {
         let mut answer = UniquenessAnswer::default();
         for row in rows {
             let kind: i32 = row.try_get(0).map_err(|_| damaged("a row"))?;
-            let tx = id_of(row.try_get(1).map_err(|_| damaged("a row"))?)?;
-            let index = index_of(row.try_get(2).map_err(|_| damaged("a row"))?)?;
-            let value = id_of(row.try_get(3).map_err(|_| damaged("a row"))?)?;
-            if kind == 0 {
-                answer.accepted.insert(tx);
-            } else {
-                answer.consumers.insert(StateRef::new(tx, index), value);
-            }
+            let key = row.try_get(1).map_err(|_| damaged("a row"))?;
+            let index = row.try_get(2).map_err(|_| damaged("a row"))?;
+            let value = row.try_get(3).map_err(|_| damaged("a row"))?;
+            add_found(&mut answer, kind.into(), key, index, value)?;
         }
         Ok(answer)
     }

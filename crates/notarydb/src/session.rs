@@ -88,6 +88,24 @@ pub(crate) trait Session: Send {
     fn server(&self) -> String;
 }
 
+/// Adds a row of a look-up to its answer: an accepted transaction (kind 0, the id twice), or a state and its consumer (kind 1).
+pub(crate) fn add_found(
+    answer: &mut UniquenessAnswer,
+    kind: i64,
+    key: &[u8],
+    index: i64,
+    value: &[u8],
+) -> Result<(), Trouble> {
+    let (tx, value) = (id_of(key)?, id_of(value)?);
+    if kind == 0 {
+        answer.accepted.insert(tx);
+    } else {
+        let state = StateRef::new(tx, index_of(index)?);
+        answer.consumers.insert(state, value);
+    }
+    Ok(())
+}
+
 /// Reads an id of the tables.
 pub(crate) fn id_of(bytes: &[u8]) -> Result<TxId, Trouble> {
     let bytes = <[u8; ID_BYTES]>::try_from(bytes);

@@ -125,7 +125,7 @@ impl VaultWriter {
             };
             match advanced {
                 Ok((open, true)) => {
-                    // Half of the time is left to the commits.
+                    // The commits have the other half of the time.
                     (link, clears, pause) = (Some(open), false, began.elapsed().min(EVERY));
                 }
                 Ok((open, false)) => {
