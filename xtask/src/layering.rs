@@ -36,6 +36,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("vaultview", &["primitives"]),
     ("runtime", &["primitives", "store"]),
     ("net", &["primitives", "ledger"]),
+    // It speaks the nodes' protocol to a notary, without a node.
+    ("member", &["primitives", "ledger", "flow", "kernel", "net"]),
     ("api", &[]),
     (
         "node",
@@ -60,10 +62,19 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("client", &["api"]),
-    // The load on a chain makes and signs its own transactions, like every client of a chain.
+    // The load on a chain makes and signs its own transactions, like every client of a chain. The load on a notary does so as well, like
+    // every member of a network.
     (
         "perf",
-        &["primitives", "chain", "api", "client", "pgserver"],
+        &[
+            "primitives",
+            "chain",
+            "ledger",
+            "member",
+            "api",
+            "client",
+            "pgserver",
+        ],
     ),
     ("diskimage", &[]),
     ("properties", &[]),

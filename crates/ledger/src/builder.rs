@@ -32,8 +32,13 @@ impl TransactionBuilder {
     }
 
     /// Consumes a state.
-    pub fn input(mut self, input: impl Borrow<StateAndRef>) -> Self {
-        self.components.inputs.push(input.borrow().reference);
+    pub fn input(self, input: impl Borrow<StateAndRef>) -> Self {
+        self.consume(input.borrow().reference)
+    }
+
+    /// Consumes a state that is known by its reference only.
+    pub fn consume(mut self, input: StateRef) -> Self {
+        self.components.inputs.push(input);
         self
     }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::error::ServerError;
 use crate::programs::User;
-use crate::server::{PASSWORD, USER, free_port, output, spawn};
+use crate::server::{PASSWORD, USER, copy, free_port, output, spawn};
 
 /// Where Debian puts the library of the cluster.
 const PROVIDERS: [&str; 2] = [
@@ -202,6 +202,58 @@ impl GaleraCluster {
             self.bring_up(*server, at == 0)?;
         }
         Ok(())
+    }
+
+    /// Stops all servers, copies their data to the folder `to`, which must not exist, and starts them again. All have the same data.
+    ///
+    /// # Errors
+    /// A server does not stop or start, or the data cannot be copied.
+    pub fn save(&mut self, to: &Path) -> Result<(), ServerError> {
+        self.stop_all()?;
+        copy(&self.folder_of(0), to)?;
+        self.run_all()
+    }
+
+    /// Stops all servers, replaces their data by a copy that [`GaleraCluster::save`] made, and starts them again.
+    ///
+    /// # Errors
+    /// A server does not stop or start, or the data cannot be copied.
+    pub fn restore(&mut self, from: &Path) -> Result<(), ServerError> {
+        self.stop_all()?;
+        for server in 0..self.members.len() {
+            let path = self.folder_of(server);
+            std::fs::remove_dir_all(&path).map_err(|source| ServerError::File {
+                path: path.clone(),
+                source,
+            })?;
+            copy(from, &path)?;
+        }
+        self.run_all()
+    }
+
+    /// Stops all servers in good order, so that each has every commit.
+    fn stop_all(&mut self) -> Result<(), ServerError> {
+        (0..self.members.len()).try_for_each(|server| self.end(server, Signal::TERM))
+    }
+
+    /// Starts all servers, which are stopped and have the same data.
+    fn run_all(&mut self) -> Result<(), ServerError> {
+        (0..self.members.len()).try_for_each(|server| self.bring_up(server, server == 0))
+    }
+
+    /// Returns the folder of a server's data.
+    #[must_use]
+    pub fn data(&self, server: usize) -> PathBuf {
+        self.folder_of(server)
+    }
+
+    /// Leaves the servers running, and their data in the folder.
+    pub fn leave_running(mut self) {
+        for member in &mut self.members {
+            // The process is no child that anybody waits for any more.
+            drop(member.process.take());
+        }
+        self.folder.disable_cleanup(true);
     }
 
     fn folder_of(&self, server: usize) -> PathBuf {

@@ -303,7 +303,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 /// Copies a folder with its owners and modes.
-fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
     let mut copy = Command::new("cp");
     copy.arg("-a").arg("--").arg(from).arg(to);
     output(&mut copy).map(drop)

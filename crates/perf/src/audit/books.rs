@@ -69,6 +69,10 @@ pub struct Books {
     /// The notary's entries: consumed state to consuming transaction, where one of the two transactions is in the sample.
     /// `None` if the notary cannot be read.
     pub consumed: Option<HashMap<StateId, Hash>>,
+    /// The number of all its entries.
+    pub consumed_count: u64,
+    /// States consumed by transactions that the load had notarised directly. No node records these transactions.
+    pub direct_states: u64,
     /// Transactions read in full: all, or a sample.
     pub spends: Vec<Spend>,
     /// Flows acknowledged to the load as delivered.

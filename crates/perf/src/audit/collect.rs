@@ -108,17 +108,17 @@ pub async fn node_books(
     Ok(books)
 }
 
-/// Reads the notary's consumed states whose creating or consuming transaction is in the sample.
+/// Reads the notary's consumed states. Returns those whose creating or consuming transaction is in the sample, and the number of all.
 pub async fn consumed(
     name: &str,
     client: &Client,
     sample: Sample,
-) -> Result<HashMap<StateId, Hash>, CollectError> {
+) -> Result<(HashMap<StateId, Hash>, u64), CollectError> {
     let malformed = |what: String| CollectError::Malformed {
         name: name.to_owned(),
         what,
     };
-    let mut all = HashMap::new();
+    let (mut all, mut count) = (HashMap::new(), 0);
     let mut after: Option<String> = None;
     loop {
         let page = client
@@ -128,6 +128,7 @@ pub async fn consumed(
                 name: name.to_owned(),
                 source,
             })?;
+        count += page.entries.len() as u64;
         for entry in page.entries {
             let state: StateId = entry.state_ref.parse().map_err(malformed)?;
             let consumer = hash(&entry.consumed_by).map_err(malformed)?;
@@ -137,7 +138,7 @@ pub async fn consumed(
         }
         after = page.next;
         if after.is_none() {
-            return Ok(all);
+            return Ok((all, count));
         }
     }
 }

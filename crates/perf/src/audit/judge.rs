@@ -122,13 +122,24 @@ fn notary_agrees_with_ledgers(
     ledgers: &[HashSet<Hash>],
     verdict: &mut Verdict,
 ) {
+    if books.consumed_count < books.direct_states {
+        verdict.wrong(|| {
+            format!(
+                "the notary signed transactions that consume {} states, but lists only {} as consumed",
+                books.direct_states, books.consumed_count
+            )
+        });
+    }
     for (state, consumer) in consumed {
         if !books.sample.has(consumer) {
             continue;
         }
         verdict.consumed += 1;
         // On a shared network, a node that is not audited may have recorded it.
-        if books.whole && !ledgers.iter().any(|ledger| ledger.contains(consumer)) {
+        if books.whole
+            && books.direct_states == 0
+            && !ledgers.iter().any(|ledger| ledger.contains(consumer))
+        {
             verdict.wrong(|| {
                 format!("the notary let {consumer} consume {state}, but no node recorded it")
             });

@@ -5,8 +5,8 @@ use ::chain::genesis::DECIMALS_MAX;
 
 use super::limits::{
     BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, LINK_DELAY_MS_MAX,
-    LINK_MBIT_MAX, LINK_MBIT_MIN, NAME_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX,
-    TEXT_CHARS_MAX,
+    LINK_MBIT_MAX, LINK_MBIT_MIN, NAME_CHARS_MAX, NOTARY_WORKERS_MAX, OUTSTANDING_MAX, RATE_MAX,
+    SECONDS_MAX, TEXT_CHARS_MAX,
 };
 
 /// A key.
@@ -111,7 +111,10 @@ pub const FIELDS: &[Field] = fields! {
     "main_metric" Kind::OneOf(METRICS), "\"rate_per_s\", for a search `\"knee_per_s\"`" [""] "The figure that represents the scenario in a line of JSON.";
     "network" Kind::Tables, "a notary and two banks" [""] "The network to bring up, or a running one.";
     "network.banks" Kind::Whole(0, BANKS_MAX as u64), "2" [""] "Number of nodes besides the notary: `bank-1`, `bank-2` and so on. 0 only for work that needs no network, such as `fake`.";
-    "network.notary" Kind::OneOf(&["single", "validating"]), "\"single\"" [""] "The kind of notary: `single` sees tear-offs only, `validating` verifies whole transactions.";
+    "network.notary" Kind::OneOf(&["single", "validating", "replicated"]), "\"single\"" [""] "The kind of notary: `single` sees tear-offs only, `validating` verifies whole transactions. `replicated` is several workers under one identity, which see tear-offs and share a database; the laboratory starts and stops it.";
+    "network.notary_backend" Kind::OneOf(&["galera", "postgres"]), "\"galera\"" [""] "The database of a replicated notary: `galera` is a MariaDB Galera cluster of three servers, `postgres` one PostgreSQL server.";
+    "network.notary_workers" Kind::Whole(1, NOTARY_WORKERS_MAX as u64), "2" [""] "Number of workers of a replicated notary: `notary`, `notary-2` and so on.";
+    "network.requesters" Kind::Whole(0, BANKS_MAX as u64), "0" [""] "Members of the network without a node: `requester-1` and so on. With work of the kind `notarise`, the laboratory asks the notary in their names. A notary gives each requester a share of its queue, so one alone does not load it fully.";
     "network.database" Kind::OneOf(&["embedded", "postgres"]), "\"embedded\"" [""] "Where the nodes keep their data: `embedded` in their own folders, `postgres` on one PostgreSQL server, which the laboratory starts and stops, with a schema for each node.";
     "network.database_latency_ms" DELAY, "none" ["milliseconds"] "A simulated distance to the PostgreSQL server: the time of a round trip. A proxy of the laboratory delays the messages. With 0 the proxy delays nothing, for a fair comparison.";
     "network.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name, such as `network.settings.store.linger_us = 500`; [all of them](config.md).";
@@ -184,6 +187,11 @@ pub const FIELDS: &[Field] = fields! {
     "run.interleave" Kind::Flag, "false" [""] "Whether stretches of different points take turns (ABAB), as comparisons should, or follow each other (AABB).";
     "run.restart" Kind::OneOf(&["needed", "points", "repeats"]), "\"needed\"" [""] "When nodes are restarted: only where a point's settings call for it, before each point, or before each stretch.";
     "run.fresh" Kind::Flag, "false" [""] "Whether every point begins with the prepared network, without the data of earlier points.";
+    "run.fault" Kind::Tables, "none" [""] "A fault of one node in the middle of each stretch. The longest latency (`max_ms`) then shows how long units waited for it.";
+    "run.fault.node" LABEL, "required" [""] "The node: `notary`, `notary-2` and so on for the further workers of a replicated notary, `bank-1` and so on.";
+    "run.fault.kind" Kind::OneOf(&["kill", "freeze"]), "\"kill\"" [""] "`kill` ends its process without a warning (SIGKILL); it is started again after the stretch. `freeze` stops its process (SIGSTOP) and lets it go on later.";
+    "run.fault.at_s" Kind::Number(0.0, SECONDS_MAX), "1" ["seconds"] "When it happens, in measured time.";
+    "run.fault.for_s" Kind::Number(0.0, SECONDS_MAX), "2" ["seconds"] "How long a frozen process stays stopped.";
     "sweep" Kind::Tables, "none" [""] "The varied settings: each `[[sweep]]` is an axis, and every combination is a point. The last axis varies fastest.";
     "sweep.label" LABEL, "the last word of `set`" [""] "The name of the axis in charts.";
     "sweep.set" LINE, "none" [""] "The setting that is varied, by dotted name: any of this page, a node's setting or a knob. With several kinds of work, `work.LABEL.knob`.";

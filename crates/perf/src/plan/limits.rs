@@ -10,6 +10,8 @@ pub const PROBLEMS_MAX: usize = 20;
 pub const OVERRIDES_MAX: usize = 100;
 /// Banks of one network: the capacity of one machine.
 pub const BANKS_MAX: u32 = 64;
+/// Maximum number of workers of a replicated notary.
+pub const NOTARY_WORKERS_MAX: u32 = 8;
 /// The longest delay of a link, milliseconds. Above it, nodes abandon handshakes.
 pub const LINK_DELAY_MS_MAX: f64 = 1_000.0;
 /// The narrowest link, megabits a second.

@@ -48,6 +48,8 @@ pub struct Network {
     pub banks: u32,
     /// The kind of notary.
     pub notary: NotaryKind,
+    /// Members of the network without a node, whose requests the laboratory sends to the notary itself.
+    pub requesters: u32,
     /// Where the nodes keep their data.
     pub database: DatabaseKind,
     /// Round trip between a node and the database server, in milliseconds. If `None`, they connect directly.
@@ -63,12 +65,28 @@ pub struct Network {
 }
 
 /// The kind of notary in a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotaryKind {
     /// A notary that sees tear-offs only.
     Single,
     /// A notary that verifies whole transactions.
     Validating,
+    /// A notary of several workers that share a record in a database, which the laboratory starts.
+    Replicated {
+        /// The database.
+        backend: NotaryBackend,
+        /// The number of workers, at least 1.
+        workers: u32,
+    },
+}
+
+/// The database of a replicated notary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotaryBackend {
+    /// A MariaDB Galera cluster of three servers.
+    Galera,
+    /// One PostgreSQL server.
+    Postgres,
 }
 
 /// Where nodes keep their data.
@@ -101,6 +119,18 @@ pub struct Link {
 }
 
 impl Network {
+    /// Returns the names of its nodes.
+    pub fn node_names(&self) -> Vec<String> {
+        let workers = match self.notary {
+            NotaryKind::Replicated { workers, .. } => workers,
+            NotaryKind::Single | NotaryKind::Validating => 1,
+        };
+        let mut names = vec!["notary".to_owned()];
+        names.extend((2..=workers).map(|worker| format!("notary-{worker}")));
+        names.extend((1..=self.banks).map(|bank| format!("bank-{bank}")));
+        names
+    }
+
     /// Returns whether any of its nodes connect through a link.
     pub fn is_linked(&self) -> bool {
         self.link.is_some() || self.nodes.values().any(|own| own.link.is_some())
@@ -228,6 +258,28 @@ pub struct Run {
     pub restart: Restart,
     /// Whether every point begins with a freshly prepared network, without the data of earlier points.
     pub fresh: bool,
+    /// A fault of a node in each stretch.
+    pub fault: Option<Fault>,
+}
+
+/// A fault of a node while the load runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The node: `notary`, `notary-2`, `bank-1`, ...
+    pub node: String,
+    /// What happens to its process.
+    pub kind: FaultKind,
+    /// When, in measured seconds.
+    pub at_s: f64,
+}
+
+/// What happens to a node's process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultKind {
+    /// It is killed, and started again after the stretch.
+    Kill,
+    /// It stops without a word, and goes on after this many seconds.
+    Freeze(f64),
 }
 
 /// When the network is restarted, with an orderly stop before it.

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 
 use super::chain::{ChainPlan, ChainServers, default_accounts, default_chains};
 use super::model::{
-    Axis, DatabaseKind, Link, Load, Network, NodeSettings, NotaryKind, Plan, PublishedLine,
-    Restart, Run, Shape, Step, Think, Work,
+    Axis, DatabaseKind, FaultKind, Link, Load, Network, NodeSettings, NotaryBackend, NotaryKind,
+    Plan, PublishedLine, Restart, Run, Shape, Step, Think, Work,
 };
 use crate::chain::Chain;
 
@@ -101,8 +101,20 @@ fn network(network: &Network) -> Table {
     let notary = match network.notary {
         NotaryKind::Single => "single",
         NotaryKind::Validating => "validating",
+        NotaryKind::Replicated { backend, workers } => {
+            let backend = match backend {
+                NotaryBackend::Galera => "galera",
+                NotaryBackend::Postgres => "postgres",
+            };
+            put(&mut table, "notary_backend", backend);
+            put(&mut table, "notary_workers", workers);
+            "replicated"
+        }
     };
     put(&mut table, "notary", notary);
+    if network.requesters > 0 {
+        put(&mut table, "requesters", network.requesters);
+    }
     let database = match network.database {
         DatabaseKind::Embedded => "embedded",
         DatabaseKind::Postgres => "postgres",
@@ -334,6 +346,19 @@ fn run(run: &Run) -> Table {
     };
     put(&mut table, "restart", restart);
     put(&mut table, "fresh", run.fresh);
+    if let Some(fault) = &run.fault {
+        let mut inner = Table::new();
+        put(&mut inner, "node", fault.node.as_str());
+        put(&mut inner, "at_s", number(fault.at_s));
+        match fault.kind {
+            FaultKind::Kill => put(&mut inner, "kind", "kill"),
+            FaultKind::Freeze(for_s) => {
+                put(&mut inner, "kind", "freeze");
+                put(&mut inner, "for_s", number(for_s));
+            }
+        }
+        put(&mut table, "fault", inner);
+    }
     table
 }
 

@@ -9,7 +9,8 @@ use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Settings,
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
     pub banks: u32,
-    pub validating: bool,
+    pub notary: plan::NotaryKind,
+    pub requesters: u32,
     /// Whether its nodes keep their data on a PostgreSQL server.
     pub database: bool,
     /// Whether they reach it through a proxy.
@@ -25,7 +26,8 @@ impl Shape {
         Self {
             binary,
             banks: network.banks,
-            validating: network.notary == plan::NotaryKind::Validating,
+            notary: network.notary,
+            requesters: network.requesters,
             database: network.database == plan::DatabaseKind::Postgres,
             database_link: network.database_latency_ms.is_some(),
             links: network.is_linked(),
@@ -35,8 +37,15 @@ impl Shape {
     /// Returns the options to bring it up. `usual` is the executable if it has none of its own.
     pub fn options(&self, usual: PathBuf) -> NetworkOptions {
         let binary = self.binary.clone().unwrap_or(usual);
+        let (notary_backend, workers) = match self.notary {
+            plan::NotaryKind::Replicated { backend, workers } => (backend, workers),
+            _ => (plan::NotaryBackend::Galera, 0),
+        };
         NetworkOptions {
-            validating: self.validating,
+            validating: self.notary == plan::NotaryKind::Validating,
+            notary_backend,
+            notary_workers: workers as usize,
+            requesters: self.requesters as usize,
             database: self.database,
             database_link: self.database_link,
             links: self.links,
@@ -48,7 +57,12 @@ impl Shape {
 /// Returns the configuration of one node: the common settings, overridden by its own.
 pub(super) fn care(network: &plan::Network, who: Who) -> NodeCare {
     let mut settings: Settings = network.settings.clone();
-    let own = network.nodes.get(&who.to_string());
+    let name = match who {
+        // The workers of a notary have the same settings.
+        Who::Worker(_) => Who::Notary.to_string(),
+        _ => who.to_string(),
+    };
+    let own = network.nodes.get(&name);
     if let Some(own) = own {
         settings.extend(own.settings.clone());
     }
@@ -95,6 +109,7 @@ mod tests {
         let network = plan::Network {
             banks: 2,
             notary: plan::NotaryKind::Validating,
+            requesters: 0,
             database: plan::DatabaseKind::Embedded,
             database_latency_ms: None,
             settings: settings(&[("a.x", 1), ("b", 1)]),
@@ -114,7 +129,11 @@ mod tests {
         assert_eq!(one.settings, settings(&[("a.x", 2), ("a.y", 3), ("b", 1)]));
         assert_eq!(one.cores, Some(1));
         let options = Shape::of(&network, None).options("tally".into());
-        assert!(options.validating && options.banks == ["Bank 1", "Bank 2"]);
+        assert!(
+            options.validating
+                && options.notary_workers == 0
+                && options.banks == ["Bank 1", "Bank 2"]
+        );
         let other = Shape::of(&network, Some("older".into()));
         assert_ne!(other, Shape::of(&network, None), "a network of its own");
         assert_eq!(other.options("tally".into()).binary, PathBuf::from("older"));

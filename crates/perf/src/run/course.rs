@@ -19,7 +19,7 @@ use super::prepared::Prepared;
 use super::schedule::{Turn, turns};
 use super::stretch::{Measure, outstanding};
 use super::{Options, label, samples_labels};
-use crate::plan::{Plan, PointPlan};
+use crate::plan::{FaultKind, Plan, PointPlan};
 use crate::report::Jtl;
 use crate::results::{AuditResult, Point};
 use crate::workload::{Mix, Site};
@@ -155,6 +155,13 @@ impl<'a> Course<'a> {
         }
         self.last = Some(turn);
         let measured = measured?;
+        if let (Some(fault), Ground::Ours(ours)) = (&plan.run.fault, &mut self.grounds[self.here].1)
+            && fault.kind == FaultKind::Kill
+        {
+            let step = Shown::begin(self.events, Step::Restart);
+            ours.revive(&fault.node).await?;
+            step.end(&format!("{} was killed", fault.node));
+        }
         // An interrupted stretch is not comparable with other repeats. It counts only if there is no other.
         let stretches = &mut self.results[turn.point].stretches;
         if !self.options.stop.is_asked() || (stretches.is_empty() && measured.stretch.done > 0) {

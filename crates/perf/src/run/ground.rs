@@ -89,6 +89,14 @@ impl Ground {
         }
     }
 
+    /// Returns the process of one of our nodes, by the node's name, if it runs.
+    pub fn pid(&self, node: &str) -> Option<u32> {
+        match self {
+            Ground::Ours(ours) => ours.pid(node),
+            Ground::Nothing | Ground::Theirs(_) => None,
+        }
+    }
+
     /// Returns the bytes on all disks together; `None` if they are not accessible.
     pub fn disk_bytes(&self) -> Option<u64> {
         match self {

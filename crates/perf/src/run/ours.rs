@@ -156,7 +156,8 @@ impl Ours {
         let banks: Result<Vec<SiteNode>, NetworkError> = (0..network.banks())
             .map(|bank| node(Who::Bank(bank)))
             .collect();
-        Ok(Site::new(banks?, Some(node(Who::Notary)?), seed))
+        let site = Site::new(banks?, Some(node(Who::Notary)?), seed);
+        Ok(site.with_requesters(network.requesters().to_vec()))
     }
 
     /// Returns its banks' names and APIs, in order.
@@ -187,6 +188,25 @@ impl Ours {
     pub fn disk_bytes(&self) -> Option<u64> {
         let size = self.network.as_ref()?.disk_use().ok()?;
         Some(size.live_bytes)
+    }
+
+    /// Returns the process of a node, by the node's name, if it runs.
+    pub fn pid(&self, node: &str) -> Option<u32> {
+        let network = self.network.as_ref()?;
+        network.pid(network.find(node)?)
+    }
+
+    /// Starts a node again that a fault has killed.
+    pub async fn revive(&mut self, node: &str) -> Result<(), RunError> {
+        let node = node.to_owned();
+        self.step(move |network| {
+            let Some(who) = network.find(&node) else {
+                return Ok(());
+            };
+            network.kill(who);
+            network.start(who).map(drop)
+        })
+        .await
     }
 
     /// Returns the node that has exited without being stopped, with the last lines of its log.

@@ -15,8 +15,9 @@ use crate::load::engine::{
     self, Driven, Ended, LoadEnvironment, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
 };
 use crate::monitor::{Monitor, Options as Watching};
-use crate::plan::{Load, Plan};
+use crate::plan::{FaultKind, Load, Plan};
 use crate::results::{ProcessSample, Stretch};
+use crate::topology::{Signal, signal};
 use crate::workload::{Failed, Mix, Site};
 
 /// Upper limit on workers of an open loop. Arrivals use them in turn.
@@ -165,21 +166,43 @@ impl Measure<'_> {
         around.samples = self.samples.clone();
         let mut behind = Ok(());
         let caught_up = async { behind = self.site.caught_up().await };
-        let (mut stretch, watch) = if settings.warm_up > Duration::ZERO {
-            let wait = settings.warm_up;
-            tokio::join!(
-                engine::stretch(&clock, &driven, load, &settings, &around, caught_up),
-                self.watch(wait)
-            )
-        } else {
-            let watch = self.watch(Duration::ZERO).await;
-            let loaded = engine::stretch(&clock, &driven, load, &settings, &around, caught_up);
-            (loaded.await, watch)
+        let measured = async {
+            if settings.warm_up > Duration::ZERO {
+                let wait = settings.warm_up;
+                tokio::join!(
+                    engine::stretch(&clock, &driven, load, &settings, &around, caught_up),
+                    self.watch(wait)
+                )
+            } else {
+                let watch = self.watch(Duration::ZERO).await;
+                let loaded = engine::stretch(&clock, &driven, load, &settings, &around, caught_up);
+                (loaded.await, watch)
+            }
         };
+        let ((mut stretch, watch), ()) = tokio::join!(measured, self.disturb(settings.warm_up));
         let search = matches!(load, Load::Knee(_));
         let failure = watch.end(self.ground, &mut stretch, search).await;
         let failure = failure.or(behind.err().map(RunError::from));
         (stretch, failure)
+    }
+
+    /// Performs the scenario's fault, if it has one, at its moment after the warm-up. A frozen process goes on before this returns.
+    async fn disturb(&self, warm_up: Duration) {
+        let Some(fault) = &self.plan.run.fault else {
+            return;
+        };
+        tokio::time::sleep(warm_up + seconds(fault.at_s)).await;
+        let Some(pid) = self.ground.pid(&fault.node) else {
+            return;
+        };
+        match fault.kind {
+            FaultKind::Kill => signal(pid, Signal::KILL),
+            FaultKind::Freeze(for_s) => {
+                signal(pid, Signal::STOP);
+                tokio::time::sleep(seconds(for_s)).await;
+                signal(pid, Signal::CONT);
+            }
+        }
     }
 
     /// Returns the engine's settings, including the warm-up.

@@ -300,7 +300,8 @@ impl CashLab {
                 .push(audit::node_books(name, client, Sample::ALL, None).await?);
         }
         let notary = self.network.name(Who::Notary);
-        books.consumed = Some(audit::consumed(notary, &self.notary, Sample::ALL).await?);
+        let (consumed, count) = audit::consumed(notary, &self.notary, Sample::ALL).await?;
+        (books.consumed, books.consumed_count) = (Some(consumed), count);
         let payee_ledger = &books.nodes[PAYEE].ledger;
         let step = payee_ledger.len().div_ceil(SPENDS_READ_MAX).max(1);
         let sample: Vec<_> = payee_ledger.iter().step_by(step).copied().collect();

@@ -63,6 +63,9 @@ impl Network {
         for who in self.everybody() {
             self.forget_data(who)?;
         }
+        if let Some(database) = self.notary_database() {
+            database.clear()?;
+        }
         self.start_all()
     }
 
@@ -94,6 +97,9 @@ impl Network {
         if let Some(database) = self.database() {
             database.save(into)?;
         }
+        if let Some(database) = self.notary_database() {
+            database.save(into)?;
+        }
         self.start_all()
     }
 
@@ -111,6 +117,9 @@ impl Network {
             )?;
         }
         if let Some(database) = self.database() {
+            database.restore(snapshot)?;
+        }
+        if let Some(database) = self.notary_database() {
             database.restore(snapshot)?;
         }
         self.start_all()

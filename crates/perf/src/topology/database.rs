@@ -15,8 +15,6 @@ use crate::measure::DiskUse;
 
 /// In a node's folder: the password of the database.
 const PASSWORD_FILE: &str = "database-password";
-/// In the folder of a notary's worker: the password of its database.
-const NOTARY_PASSWORD_FILE: &str = "notary-database-password";
 /// In a snapshot: the server's data.
 const SNAPSHOT: &str = "database";
 
@@ -111,21 +109,8 @@ impl NetworkDatabase {
     }
 }
 
-/// Configures a worker of a replicated notary to use a cluster.
-pub(super) fn configure_worker(
-    url: &str,
-    folder: &Path,
-    config: &mut ConfigFile,
-) -> Result<(), NetworkError> {
-    write_password(folder, NOTARY_PASSWORD_FILE)?;
-    let mut section = toml::Table::new();
-    section.insert("url".into(), url.into());
-    section.insert("password_file".into(), NOTARY_PASSWORD_FILE.into());
-    config.add_section("notary_database", section)
-}
-
 /// Writes the password of a database into a node's folder.
-fn write_password(folder: &Path, name: &str) -> Result<(), NetworkError> {
+pub(super) fn write_password(folder: &Path, name: &str) -> Result<(), NetworkError> {
     let path = folder.join(name);
     let failed = |source| system(&path.display().to_string(), source);
     fs::write(&path, PASSWORD).map_err(failed)?;

@@ -3,10 +3,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::notary_database::NotaryBackend;
+
 /// The notary's short name.
 pub(super) const NOTARY: &str = "Notary";
 /// The short name of a replicated notary, which transactions name.
 const SERVICE: &str = "Notary Service";
+/// The short name of a member without a node.
+const REQUESTER: &str = "Requester";
 /// The user and the database of a replicated notary, until the network has started its own.
 const NOTARY_USER: &str = "notary";
 
@@ -27,8 +31,12 @@ pub struct NetworkOptions {
     pub database: bool,
     /// Whether they reach it through a proxy that can delay ([`Network::set_database_latency`](super::Network::set_database_latency)).
     pub database_link: bool,
-    /// Workers of a replicated notary on a database cluster that the network starts. 0: a single notary.
+    /// Workers of a replicated notary on a database that the network starts. 0: a single notary.
     pub notary_workers: usize,
+    /// The database of a replicated notary.
+    pub notary_backend: NotaryBackend,
+    /// Members without a node.
+    pub requesters: usize,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
     /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
@@ -47,6 +55,8 @@ impl NetworkOptions {
             database: false,
             database_link: false,
             notary_workers: 0,
+            notary_backend: NotaryBackend::Galera,
+            requesters: 0,
             second_notary: false,
             links: false,
         }
@@ -63,12 +73,17 @@ impl NetworkOptions {
 
 impl NetworkOptions {
     /// Returns the number of nodes.
-    pub(super) fn members(&self) -> usize {
+    pub(super) fn nodes(&self) -> usize {
         self.banks.len() + self.notary_workers.max(1)
     }
 
-    /// Returns the folder that bootstrap makes for the notary (position 0), a bank (from 1), or a further worker of the notary (after the
-    /// banks).
+    /// Returns the number of members: nodes and requesters.
+    pub(super) fn members(&self) -> usize {
+        self.nodes() + self.requesters
+    }
+
+    /// Returns the folder that bootstrap makes for the notary (position 0), a bank (from 1), a further worker of the notary (after the
+    /// banks), or a requester (after the nodes).
     pub(super) fn folder_name(&self, position: usize) -> String {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
@@ -86,8 +101,8 @@ impl NetworkOptions {
             if let Some(link) = links.get(position) {
                 text.push_str(&format!("advertised = [\"{link}\"]\n"));
             }
-            let is_worker =
-                self.notary_workers > 0 && (position == 0 || position > self.banks.len());
+            let is_further = position > self.banks.len() && position < self.nodes();
+            let is_worker = self.notary_workers > 0 && (position == 0 || is_further);
             if is_worker {
                 // The network starts the database later, and writes its place then.
                 text.push_str(&format!(
@@ -114,7 +129,10 @@ impl NetworkOptions {
             None => NOTARY.to_owned(),
             Some(bank) => match self.banks.get(bank) {
                 Some(bank) => bank.clone(),
-                None => format!("{NOTARY} {}", position - self.banks.len() + 1),
+                None if position < self.nodes() => {
+                    format!("{NOTARY} {}", position - self.banks.len() + 1)
+                }
+                None => format!("{REQUESTER} {}", position - self.nodes() + 1),
             },
         }
     }

@@ -12,6 +12,7 @@ mod external;
 mod link;
 mod network;
 mod network_error;
+mod notary_database;
 mod ports;
 mod process;
 
@@ -25,5 +26,7 @@ pub use external::{ExternalNode, chain_endpoint};
 pub use link::{LinkSpeed, LinkSpeeds, Links};
 pub use network::{Network, Who};
 pub use network_error::NetworkError;
+pub use notary_database::NotaryBackend;
 pub use ports::free_ports;
-pub use process::{NodeProcess, ProcessError, Program, tail};
+pub use process::{NodeProcess, ProcessError, Program, signal, tail};
+pub use rustix::process::Signal;

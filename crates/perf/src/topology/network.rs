@@ -12,14 +12,15 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
-use pgserver::{ClusterOptions, GaleraCluster, PgServer};
+use pgserver::{GaleraCluster, PgServer};
 use tempfile::TempDir;
 
 use super::config_file::ConfigFile;
-use super::database::{NetworkDatabase, configure_worker};
+use super::database::NetworkDatabase;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
+use super::notary_database::{NotaryBackend, NotaryDatabase};
 use super::ports::free_ports;
 use super::process::{NodeProcess, Program, tail};
 use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
@@ -49,7 +50,8 @@ pub struct Network {
     notary: Member,
     banks: Vec<Member>,
     workers: Vec<Member>,
-    cluster: Option<GaleraCluster>,
+    requesters: Vec<PathBuf>,
+    notary_database: Option<NotaryDatabase>,
     links: Option<Links>,
     database: Option<NetworkDatabase>,
     root: PathBuf,
@@ -166,21 +168,24 @@ impl Network {
             .enumerate()
             .map(|(at, bank)| member(at + 1, legal_name(bank)))
             .collect();
-        let workers: Result<Vec<Member>, NetworkError> = (options.banks.len() + 1..members)
+        let workers: Result<Vec<Member>, NetworkError> = (options.banks.len() + 1..options.nodes())
             .map(|at| member(at, legal_name(&options.short_name(at))))
             .collect();
         let mut network = Self {
             notary: member(0, legal_name(NOTARY))?,
             banks: banks?,
             workers: workers?,
-            cluster: None,
+            requesters: (options.nodes()..members)
+                .map(|at| nodes.join(options.folder_name(at)))
+                .collect(),
+            notary_database: None,
             links,
             database: None,
             root,
             temporary,
         };
         if options.notary_workers > 0 {
-            network.add_cluster()?;
+            network.add_notary_database(options.notary_backend)?;
         }
         if options.database {
             network.add_database(options.database_link)?;
@@ -198,20 +203,29 @@ impl Network {
         Ok(())
     }
 
-    /// Starts a cluster for the replicated notary, and configures its workers to use it.
-    fn add_cluster(&mut self) -> Result<(), NetworkError> {
-        let cluster = GaleraCluster::start(&ClusterOptions::default())?;
+    /// Starts the database of a replicated notary, and configures its workers to use it.
+    fn add_notary_database(&mut self, backend: NotaryBackend) -> Result<(), NetworkError> {
+        let database = NotaryDatabase::start(backend)?;
         let workers = std::iter::once(&mut self.notary).chain(&mut self.workers);
         for member in workers {
-            configure_worker(&cluster.url(), &member.folder, &mut member.config)?;
+            database.configure(&member.folder, &mut member.config)?;
         }
-        self.cluster = Some(cluster);
+        self.notary_database = Some(database);
         Ok(())
     }
 
     /// Returns the cluster of the replicated notary, for tests that disturb it.
     pub fn notary_cluster(&mut self) -> Option<&mut GaleraCluster> {
-        self.cluster.as_mut()
+        self.notary_database.as_mut()?.cluster()
+    }
+
+    /// Returns the folders of the members without a node ([`NetworkOptions::requesters`]).
+    pub fn requesters(&self) -> &[PathBuf] {
+        &self.requesters
+    }
+
+    pub(super) fn notary_database(&mut self) -> Option<&mut NotaryDatabase> {
+        self.notary_database.as_mut()
     }
 
     /// Returns the database server, for tests that disturb it.
@@ -246,6 +260,13 @@ impl Network {
     /// Kills a member (kill -9).
     pub fn kill(&mut self, who: Who) {
         self.member_mut(who).process.kill();
+    }
+
+    /// Returns the member of this name, as [`Who`] writes it.
+    pub fn find(&self, name: &str) -> Option<Who> {
+        self.everybody()
+            .into_iter()
+            .find(|who| who.to_string() == name)
     }
 
     /// Asks a member to finish and end. Kills it if it takes too long.
@@ -327,6 +348,11 @@ impl Network {
             Some(database) => database.disk_use()?,
             None => DiskUse::default(),
         };
+        if let Some(database) = &self.notary_database {
+            let part = database.disk_use()?;
+            sum.live_bytes += part.live_bytes;
+            sum.allocated_bytes += part.allocated_bytes;
+        }
         for who in self.everybody() {
             let folder = self.data(who);
             let part = DiskUse::of(&folder)
@@ -401,6 +427,9 @@ impl Network {
             member.process.leave_running();
         }
         if let Some(database) = self.database.take() {
+            database.leave_running();
+        }
+        if let Some(database) = self.notary_database.take() {
             database.leave_running();
         }
         if let Some(temporary) = self.temporary.take() {

@@ -1,5 +1,6 @@
 //! One node as a real process: ready line, log file, stop and kill -9. The process never outlives us by accident.
 
+use rustix::process::Signal;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -253,7 +254,7 @@ impl NodeProcess {
         if let Some(running) = &mut self.running
             && !std::mem::replace(&mut running.asked, true)
         {
-            terminate(running.child.id());
+            signal(running.child.id(), Signal::TERM);
         }
     }
 
@@ -321,14 +322,14 @@ impl Drop for NodeProcess {
     }
 }
 
-/// Sends SIGTERM to a child process that has not been waited for, so its id cannot have been reused.
-fn terminate(pid: u32) {
+/// Sends a signal to a child process that has not been waited for, so its id cannot have been reused.
+pub fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw)
     {
         // A process that has just ended needs no signal.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = rustix::process::kill_process(pid, signal);
     }
 }
 

@@ -54,7 +54,7 @@ impl Site {
     /// views must have caught up.
     pub async fn audit(&self, read_max: u32) -> Result<Verdict, SiteError> {
         let own = self.books();
-        let sample = own.sample().max(self.affordable(own.before()).await?);
+        let sample = own.sample().max(self.affordable(&own).await?);
         let mut books = expected(&own, sample);
         for (at, node) in self.banks.iter().enumerate() {
             let after = own.before().and_then(|before| before.positions.get(at));
@@ -62,8 +62,8 @@ impl Site {
             books.nodes.push(read.await?);
         }
         if let Some(notary) = &self.notary {
-            let consumed = audit::consumed(notary.name(), notary.client(), sample).await?;
-            books.consumed = Some(consumed);
+            let read = audit::consumed(notary.name(), notary.client(), sample).await?;
+            (books.consumed, books.consumed_count) = (Some(read.0), read.1);
         }
         for (reader, ids) in shared_out(&self.banks, &books.nodes, read_max) {
             let spends = audit::spends(reader.name(), reader.client(), &ids).await?;
@@ -76,8 +76,9 @@ impl Site {
     }
 
     /// Returns the largest sample that fits into memory.
-    async fn affordable(&self, before: Option<&Before>) -> Result<Sample, SiteError> {
-        let mut entries = 0u64;
+    async fn affordable(&self, own: &SiteBooks) -> Result<Sample, SiteError> {
+        let before = own.before();
+        let mut entries = own.direct_states();
         for (at, node) in self.banks.iter().enumerate() {
             let failed = |source| SiteError::Client {
                 name: node.name().to_owned(),
@@ -104,6 +105,7 @@ fn expected(own: &SiteBooks, sample: Sample) -> Books {
         whole: own.before().is_none(),
         nothing_else_ran: own.before().is_none() && own.unknown_units() == 0,
         sample,
+        direct_states: own.direct_states(),
         ..Books::default()
     };
     if let Some(before) = own.before() {

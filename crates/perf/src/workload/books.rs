@@ -59,6 +59,9 @@ pub struct SiteBooks {
     #[serde(with = "sums")]
     in_doubt: BTreeMap<String, u128>,
     unknown: u64,
+    /// States consumed by transactions that were notarised directly.
+    #[serde(default)]
+    direct_states: u64,
     sample: Sample,
     records: u64,
     #[serde(with = "by_participants")]
@@ -145,6 +148,11 @@ impl SiteBooks {
         note.banks.extend(banks);
     }
 
+    /// Records a transaction without a node that the notary has signed.
+    pub(super) fn notarised(&mut self, states: u64) {
+        self.direct_states += states;
+    }
+
     /// Records a unit of unknown outcome.
     pub(super) fn unknown(&mut self) {
         self.unknown += 1;
@@ -194,6 +202,11 @@ impl SiteBooks {
     /// Returns the further sums that may exist, by token.
     pub fn possibly(&self) -> &BTreeMap<String, u128> {
         &self.in_doubt
+    }
+
+    /// Returns the number of states consumed by transactions that were notarised directly.
+    pub fn direct_states(&self) -> u64 {
+        self.direct_states
     }
 
     /// Returns the number of units that failed without a known outcome.

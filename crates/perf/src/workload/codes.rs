@@ -32,6 +32,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Run 'pip install ./clients/python' for the python3 that is first in PATH, or name another interpreter in TALLY_PYTHON; the message is what it said.",
     },
     ErrorInfo {
+        code: NO_REQUESTER,
+        cause: "A notary was to be asked directly, and no member of the network can do it: there is none without a node, its folder cannot be read, or it gets no connection to the notary.",
+        action: "Set network.requesters; the message says more.",
+    },
+    ErrorInfo {
         code: NO_TRANSACTION,
         cause: "A flow ended well without a transaction where the workload expects one.",
         action: "Check that the node has the flow that the workload means.",
@@ -72,6 +77,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Correct the workload; the message is the panic's.",
     },
     ErrorInfo {
+        code: WRONG_DECISION,
+        cause: "A notary that was asked again about a transaction that it had signed did not sign it, or signed another one that consumes the same state.",
+        action: "Report this with the files of the notary and of its database: a record of consumed states that forgets is worthless.",
+    },
+    ErrorInfo {
         code: WRONG_FILE,
         cause: "A node has other bytes under a file's hash than the laboratory made, or gave values about it that contradict each other.",
         action: "Believe the node's disk the least: run 'tally doctor' on it, and report this if it finds nothing.",
@@ -82,6 +92,7 @@ pub(super) const BAD_ANSWER: &str = "lab.bad_answer";
 pub(super) const BAD_BOOKS: &str = "lab.bad_books";
 pub(super) const NO_CONNECTION: &str = "lab.no_connection";
 pub(super) const NO_FOLDER: &str = "lab.no_folder";
+pub(super) const NO_REQUESTER: &str = "lab.no_requester";
 pub(super) const NO_TRANSACTION: &str = "lab.no_transaction";
 pub(super) const NO_WORKER: &str = "lab.no_worker";
 pub(super) const USED_UP: &str = "lab.prepared_used_up";
@@ -90,6 +101,7 @@ pub(super) const TOO_FEW_BANKS: &str = "lab.too_few_banks";
 pub(super) const TOO_MUCH_TO_PREPARE: &str = "lab.too_much_to_prepare";
 pub(super) const VIEW_BEHIND: &str = "lab.view_behind";
 pub(super) const WORKER_PANICKED: &str = "lab.worker_panicked";
+pub(super) const WRONG_DECISION: &str = "lab.wrong_decision";
 pub(super) const WRONG_FILE: &str = "lab.wrong_file";
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ mod issue;
 mod issue_and_pay;
 mod knobs;
 mod mix;
+mod notarise;
 mod pay;
 mod progress;
 mod registry;

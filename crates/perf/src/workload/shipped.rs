@@ -1,6 +1,8 @@
 //! The kinds of work that come with `tally`.
 
-use super::{Workloads, attachments, empty, fake, issue, issue_and_pay, pay, swap, transfer};
+use super::{
+    Workloads, attachments, empty, fake, issue, issue_and_pay, notarise, pay, swap, transfer,
+};
 
 impl Workloads {
     /// Returns the kinds that come with `tally`.
@@ -11,6 +13,7 @@ impl Workloads {
             fake::REGISTERED,
             issue::REGISTERED,
             issue_and_pay::REGISTERED,
+            notarise::REGISTERED,
             pay::REGISTERED,
             transfer::REGISTERED,
             swap::REGISTERED,

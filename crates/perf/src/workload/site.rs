@@ -47,6 +47,7 @@ type Standing = BTreeMap<String, (u32, StartFlow)>;
 pub struct Site {
     pub(super) banks: Vec<SiteNode>,
     pub(super) notary: Option<SiteNode>,
+    requesters: Vec<PathBuf>,
     pub(super) books: Mutex<SiteBooks>,
     seed: u64,
     preparation: Preparation,
@@ -59,11 +60,24 @@ impl Site {
         Self {
             banks,
             notary,
+            requesters: Vec::new(),
             books: Mutex::default(),
             seed,
             preparation: Preparation::default(),
             standing: Mutex::default(),
         }
+    }
+
+    /// Adds the folders of the members without a node.
+    #[must_use]
+    pub fn with_requesters(mut self, folders: Vec<PathBuf>) -> Self {
+        self.requesters = folders;
+        self
+    }
+
+    /// Returns the folders of the members without a node, in whose names a workload may ask the notary.
+    pub fn requesters(&self) -> &[PathBuf] {
+        &self.requesters
     }
 
     /// Returns the number of banks.
@@ -124,6 +138,11 @@ impl Site {
     /// Notes an issue.
     pub fn issued(&self, token: &Token, quantity: u64) {
         self.lock().issued(token, quantity);
+    }
+
+    /// Notes a transaction without a node that the notary has signed, by the number of states that it consumes.
+    pub fn notarised(&self, states: u64) {
+        self.lock().notarised(states);
     }
 
     /// Notes an exit from the ledger.

@@ -54,6 +54,8 @@ fn good() -> Books {
         whole: true,
         nothing_else_ran: true,
         sample: Sample::ALL,
+        consumed_count: 1,
+        direct_states: 0,
     }
 }
 
@@ -119,6 +121,9 @@ fn planted_wrongs_are_found() {
     check("no node recorded it", |b| {
         consumed(b).insert(state(2, 1), hash(9));
     });
+    check("lists only 1 as consumed", |b| {
+        (b.consumed_count, b.direct_states) = (1, 2);
+    });
     check("knows nothing", |b| consumed(b).clear());
     check("gave it to", |b| {
         consumed(b).insert(state(1, 0), hash(1));
@@ -129,6 +134,16 @@ fn planted_wrongs_are_found() {
             inputs: vec![state(1, 0)],
         });
     });
+}
+
+/// No node records what the load had notarised directly.
+#[test]
+fn direct_requests_are_counted_at_the_notary_alone() {
+    let mut books = good();
+    consumed(&mut books).insert(state(8, 1), hash(9));
+    (books.consumed_count, books.direct_states) = (2, 1);
+    let verdict = judge(&books);
+    assert!(verdict.is_clean(), "{verdict}");
 }
 
 /// Other parties' activity on the same network is no finding. Faults that concern one's own work still are.

@@ -57,7 +57,12 @@ pub(super) fn plan(
     };
     let load = load::read(reader, top);
     let theirs = chain.as_ref().is_some_and(|chain| chain.target.is_some());
-    let run = run::read(reader, top, &load, network.target.is_some() || theirs);
+    let nodes = match &chain {
+        Some(_) => Vec::new(),
+        None => network.node_names(),
+    };
+    let theirs = network.target.is_some() || theirs;
+    let run = run::read(reader, top, &load, (&nodes, theirs));
     let sweep = sweep::read(reader, top);
     // A scenario with a sweep runs only as its points. The work is checked there.
     if sweep.is_empty() {

@@ -7,12 +7,16 @@ use toml::Value;
 
 use crate::plan::checks::Checks;
 use crate::plan::limits::{BANKS_MAX, SETTINGS_MAX};
-use crate::plan::model::{DatabaseKind, Link, Network, NodeSettings, NotaryKind, Target};
+use crate::plan::model::{
+    DatabaseKind, Link, Network, NodeSettings, NotaryBackend, NotaryKind, Target,
+};
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::Tree;
 
 /// Default number of banks.
 const BANKS: u32 = 2;
+/// Default number of workers of a replicated notary.
+const WORKERS: u32 = 2;
 /// The notary's name among nodes.
 const NOTARY: &str = "notary";
 
@@ -20,6 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     let mut network = Network {
         banks: BANKS,
         notary: NotaryKind::Single,
+        requesters: 0,
         database: DatabaseKind::Embedded,
         database_latency_ms: None,
         settings: BTreeMap::new(),
@@ -33,9 +38,8 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     if let Some(banks) = reader.small(section, "banks") {
         network.banks = banks;
     }
-    if reader.one_of(section, "notary") == Some("validating") {
-        network.notary = NotaryKind::Validating;
-    }
+    network.notary = notary(reader, section);
+    network.requesters = reader.small(section, "requesters").unwrap_or(0);
     if reader.one_of(section, "database") == Some("postgres") {
         network.database = DatabaseKind::Postgres;
     }
@@ -53,6 +57,9 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
                 "settings",
                 "nodes",
                 "notary",
+                "notary_backend",
+                "notary_workers",
+                "requesters",
                 "database",
                 "database_latency_ms",
                 "link",
@@ -75,6 +82,25 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     network.link = link(reader, section);
     nodes(reader, section, checks, &mut network);
     network
+}
+
+/// Reads the kind of notary.
+fn notary(reader: &mut Reader<'_>, section: Section<'_>) -> NotaryKind {
+    let kind = reader.one_of(section, "notary");
+    let backend = match reader.one_of(section, "notary_backend") {
+        Some("postgres") => NotaryBackend::Postgres,
+        _ => NotaryBackend::Galera,
+    };
+    let workers = reader.small(section, "notary_workers").unwrap_or(WORKERS);
+    if kind == Some("replicated") {
+        return NotaryKind::Replicated { backend, workers };
+    }
+    let why = "applies only with `network.notary = \"replicated\"`";
+    reader.forbid(section, &["notary_backend", "notary_workers"], why);
+    match kind {
+        Some("validating") => NotaryKind::Validating,
+        _ => NotaryKind::Single,
+    }
 }
 
 /// Reads the common link or the link of one node.

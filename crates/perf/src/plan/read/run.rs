@@ -1,7 +1,7 @@
 //! `[run]`.
 
 use crate::plan::limits::SECONDS_MAX;
-use crate::plan::model::{Load, Restart, Run, Shape};
+use crate::plan::model::{Fault, FaultKind, Load, Restart, Run, Shape};
 use crate::plan::reader::{Reader, Section};
 
 /// Default measured seconds of a stretch.
@@ -10,10 +10,20 @@ const SECONDS: f64 = 5.0;
 const SECONDS_COUNTED: f64 = 3_600.0;
 /// Default warm-up before a point.
 const WARM_UP_S: f64 = 1.0;
+/// Default moment of a fault.
+const FAULT_AT_S: f64 = 1.0;
+/// Default seconds for which a frozen process stays stopped.
+const FROZEN_S: f64 = 2.0;
 /// Default stretches of each point.
 const REPEATS: u32 = 5;
 
-pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, target: bool) -> Run {
+/// Reads the section. `nodes` are the nodes that a fault may concern, and `target` says whether they are somebody else's.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    top: Section<'_>,
+    load: &Load,
+    (nodes, target): (&[String], bool),
+) -> Run {
     let steps_s = steps_s(load);
     if steps_s.is_some_and(|sum| sum > SECONDS_MAX) {
         let message = format!("the steps of `load` take more than {SECONDS_MAX} seconds together");
@@ -27,6 +37,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
         interleave: false,
         restart: Restart::Needed,
         fresh: false,
+        fault: None,
     };
     let Some(section) = reader.sub(top, "run") else {
         return run;
@@ -47,6 +58,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
         _ => Restart::Needed,
     };
     run.fresh = reader.flag(section, "fresh").unwrap_or(false);
+    run.fault = fault(reader, section, nodes);
     if target {
         let why = "would change the target, which the laboratory does not own";
         if run.restart != Restart::Needed {
@@ -55,12 +67,38 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
         if run.fresh {
             reader.forbid(section, &["fresh"], why);
         }
+        reader.forbid(section, &["fault"], why);
     }
     if run.fresh && run.interleave {
         let why = "would wipe the network between turns of `interleave`; take one of the two";
         reader.forbid(section, &["fresh"], why);
     }
     run
+}
+
+/// Reads a fault of one of the nodes.
+fn fault(reader: &mut Reader<'_>, section: Section<'_>, nodes: &[String]) -> Option<Fault> {
+    let section = reader.sub(section, "fault")?;
+    reader.missing(section, "node");
+    let node = reader.words(section, "node")?;
+    if !nodes.contains(&node) {
+        let names: Vec<&str> = nodes.iter().map(String::as_str).collect();
+        reader.not_one_of(section.at_of("node"), "node", &node, &names);
+    }
+    let for_s = reader.number(section, "for_s");
+    let kind = match reader.one_of(section, "kind") {
+        Some("freeze") => FaultKind::Freeze(for_s.unwrap_or(FROZEN_S)),
+        _ => {
+            let why = "applies only with `run.fault.kind = \"freeze\"`";
+            reader.forbid(section, &["for_s"], why);
+            FaultKind::Kill
+        }
+    };
+    Some(Fault {
+        node,
+        kind,
+        at_s: reader.number(section, "at_s").unwrap_or(FAULT_AT_S),
+    })
 }
 
 /// Returns the total length of a rate's steps.

@@ -53,6 +53,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "did you mean `p50_ms`?",
     ),
     (
+        "[network]\nnotary_workers = 3\n[work]\nkind = 'swap'",
+        "2:1",
+        "applies only with `network.notary = \"replicated\"`",
+    ),
+    (
+        "[network]\nnotary = 'replicated'\nnotary_workers = 9\n[work]\nkind = 'swap'",
+        "3:18",
+        "from 1 to 8",
+    ),
+    (
         "[network]\nbanks = 65\n[work]\nkind = 'swap'",
         "2:9",
         "`network.banks` is 65; it has to be a whole number from 0 to 64",
@@ -172,6 +182,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "[run]\nrestart = 'repeat'\n[work]\nkind = 'swap'",
         "2:11",
         "did you mean `repeats`?",
+    ),
+    (
+        "[run.fault]\nnode = 'notary-2'\n[work]\nkind = 'swap'",
+        "2:8",
+        "there is no node `notary-2`",
+    ),
+    (
+        "[run]\nfault = { node = 'notary', for_s = 1 }\n[work]\nkind = 'swap'",
+        "2:28",
+        "applies only with `run.fault.kind",
     ),
     (
         "[run]\nfresh = 1\n[work]\nkind = 'swap'",

@@ -9,9 +9,9 @@ use toml::Value;
 
 use super::SWAP;
 use crate::plan::{
-    Audit, Axis, Case, Closed, DatabaseKind, Knee, Link, Load, METRICS, Monitors, Network,
-    NoChecks, NodeSettings, NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape,
-    Step, Target, Think, Work, parse,
+    Audit, Axis, Case, Closed, DatabaseKind, Fault, FaultKind, Knee, Link, Load, METRICS, Monitors,
+    Network, NoChecks, NodeSettings, NotaryBackend, NotaryKind, Open, Options, Plan, PublishedLine,
+    Restart, Run, Shape, Step, Target, Think, Work, parse,
 };
 use crate::results::CONDITIONS;
 
@@ -94,20 +94,29 @@ fn network() -> impl Strategy<Value = Network> {
             banks: banks.into_iter().map(Into::into).collect(),
             notary: notary.map(Into::into),
         });
-    let kinds = (any::<bool>(), option::of(option::of(0.0..100.0f64)));
+    let workers = (any::<bool>(), 1..5u32).prop_map(|(galera, workers)| NotaryKind::Replicated {
+        backend: match galera {
+            true => NotaryBackend::Galera,
+            false => NotaryBackend::Postgres,
+        },
+        workers,
+    });
+    let notary = prop_oneof![
+        Just(NotaryKind::Single),
+        Just(NotaryKind::Validating),
+        workers
+    ];
+    let kinds = (notary, 0..4u32, option::of(option::of(0.0..100.0f64)));
     let free = (3..65u32, kinds, settings(), nodes, link()).prop_map(
-        |(banks, (validating, postgres), settings, nodes, link)| Network {
+        |(banks, (notary, requesters, postgres), settings, nodes, link)| Network {
             banks,
             database: match postgres {
                 Some(_) => DatabaseKind::Postgres,
                 None => DatabaseKind::Embedded,
             },
             database_latency_ms: postgres.flatten(),
-            notary: if validating {
-                NotaryKind::Validating
-            } else {
-                NotaryKind::Single
-            },
+            notary,
+            requesters,
             settings,
             nodes,
             link,
@@ -119,6 +128,7 @@ fn network() -> impl Strategy<Value = Network> {
         1 => target.prop_map(|target| Network {
             banks: u32::try_from(target.banks.len()).expect("few"),
             notary: NotaryKind::Single,
+            requesters: 0,
             database: DatabaseKind::Embedded,
             database_latency_ms: None,
             settings: BTreeMap::new(),
@@ -193,8 +203,9 @@ fn run() -> impl Strategy<Value = Run> {
         option::of(1..1_000_000u64),
         1..1000u32,
         0..4u8,
+        option::of(option::of(0.0..10.0f64)),
     )
-        .prop_map(|(warm_up_s, seconds, count, repeats, flags)| Run {
+        .prop_map(|(warm_up_s, seconds, count, repeats, flags, fault)| Run {
             warm_up_s,
             seconds,
             count,
@@ -202,6 +213,11 @@ fn run() -> impl Strategy<Value = Run> {
             interleave: flags == 1,
             restart: Restart::Needed,
             fresh: flags == 2,
+            fault: fault.map(|freeze| Fault {
+                node: "notary".to_owned(),
+                kind: freeze.map_or(FaultKind::Kill, FaultKind::Freeze),
+                at_s: 1.5,
+            }),
         })
 }
 
@@ -267,6 +283,7 @@ prop_compose! {
         let mut run = run;
         if network.target.is_some() {
             run.fresh = false;
+            run.fault = None;
         }
         if let Load::Open(Open { shape: Shape::Steps(steps), .. }) = &load {
             run.seconds = steps.iter().map(|step| step.seconds).sum();

@@ -6,7 +6,8 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::plan::{
-    ChainPlan, DatabaseKind, Load, NoChecks, Options, Plan, Shape, Think, Work, parse,
+    ChainPlan, DatabaseKind, Load, NoChecks, NotaryBackend, NotaryKind, Options, Plan, Shape,
+    Think, Work, parse,
 };
 use crate::report::figures::{bytes, duration, figure};
 use crate::results::{CONDITIONS, Machine, Point, Published, Scenario, Stretch};
@@ -161,9 +162,24 @@ fn nodes(plan: &Plan) -> String {
         ),
         (None, None) if network.banks == 0 => String::new(),
         (None, None) => format!(
-            "notary, {} and the load on the same machine{linked}",
+            "{}, {} and the load on the same machine{linked}",
+            notary(plan),
             counted(network.banks, "bank")
         ),
+    }
+}
+
+fn notary(plan: &Plan) -> String {
+    match plan.network.notary {
+        NotaryKind::Single => "notary".to_owned(),
+        NotaryKind::Validating => "validating notary".to_owned(),
+        NotaryKind::Replicated { backend, workers } => {
+            let database = match backend {
+                NotaryBackend::Galera => "a Galera cluster of three servers",
+                NotaryBackend::Postgres => "a PostgreSQL server",
+            };
+            format!("notary of {} on {database}", counted(workers, "worker"))
+        }
     }
 }
 

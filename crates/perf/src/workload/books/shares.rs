@@ -36,6 +36,7 @@ impl SiteBooks {
             owed: std::mem::take(&mut self.owed),
             in_doubt: std::mem::take(&mut self.in_doubt),
             unknown: std::mem::take(&mut self.unknown),
+            direct_states: std::mem::take(&mut self.direct_states),
             records: std::mem::take(&mut self.records),
             acknowledged: std::mem::take(&mut self.acknowledged),
             files: std::mem::take(&mut self.files),
@@ -64,6 +65,7 @@ impl SiteBooks {
             self.took_out(token, sum);
         }
         self.unknown = self.unknown.saturating_add(other.unknown);
+        self.direct_states = self.direct_states.saturating_add(other.direct_states);
         while self.sample.one_in() < other.sample.one_in() {
             self.thin_out();
         }
