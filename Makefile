@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup setup-databases demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup setup-databases demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-production bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-chain: setup ## payments in blocks of one chain node and of four, and a ne
 
 bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 15 GB of disk for a while; one line of JSON
 	@$(CARGO) xtask bench attachments
+
+bench-production: setup setup-databases ## nodes on PostgreSQL, a replicated notary on Galera, failover and takeover; a quarter of an hour; one line of JSON
+	@$(CARGO) xtask bench production
 
 bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON
 	@$(CARGO) xtask bench siege

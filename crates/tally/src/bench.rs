@@ -6,11 +6,11 @@ mod costs;
 mod ledger;
 mod load;
 mod node;
+mod production;
 mod report;
 
-use anyhow::Result;
-
 use crate::demo::signals;
+use crate::failure::Failure;
 
 /// Arguments of `tally bench`.
 #[derive(Debug, clap::Args)]
@@ -68,10 +68,16 @@ enum Benchmark {
     Attachments,
     /// Payments in blocks of a chain, on one node and on four, and the catch-up speed of a new node.
     Chain,
+    /// Nodes on a database server and a replicated notary, and how long a failover takes.
+    Production,
 }
 
 /// Runs the benchmark to its end, or until Ctrl-C.
-pub fn run(arguments: BenchArgs) -> Result<()> {
+pub fn run(arguments: BenchArgs) -> Result<(), Failure> {
+    if matches!(arguments.name, Benchmark::Production) {
+        // The laboratory's runner handles signals itself.
+        return production::run(&arguments);
+    }
     signals::run(async move {
         match arguments.name {
             Benchmark::Ledger => ledger::run(&arguments).await,
@@ -79,6 +85,8 @@ pub fn run(arguments: BenchArgs) -> Result<()> {
             Benchmark::Node => node::run(&arguments).await,
             Benchmark::Attachments => attachments::run(&arguments).await,
             Benchmark::Chain => chain::run(&arguments).await,
+            Benchmark::Production => Ok(()),
         }
     })
+    .map_err(Failure::from)
 }

@@ -124,7 +124,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Man(arguments) => arguments.run(Cli::command(), program()),
         Command::Lab(command) => command.run(),
         Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
-        Command::Bench(arguments) => bench::run(arguments).map_err(Failure::from),
+        Command::Bench(arguments) => bench::run(arguments),
     }
 }
 

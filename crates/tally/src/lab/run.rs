@@ -135,7 +135,7 @@ impl Args {
 }
 
 /// Returns the options of all runs: this program's binary, and all workloads.
-pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
+pub(crate) fn options(title: String, full: bool) -> Result<Options, Failure> {
     let binary = std::env::current_exe().map_err(|error| {
         let hint = "Run it by its path.";
         Failure::local(
@@ -166,7 +166,7 @@ pub(super) fn interrupted(out: &Path) -> ! {
 
 /// Drives and draws a run to its end, or until a stop request. Returns `None` on a second request. All processes and temporary
 /// files are gone when this returns.
-pub(super) fn to_the_end(
+pub(crate) fn to_the_end(
     stop: &Stop,
     run: impl AsyncFnOnce(&Events) -> Report,
 ) -> Result<Option<Report>, Failure> {
@@ -217,7 +217,7 @@ async fn drive(
 }
 
 /// Returns the faults of a report as the result of the command.
-pub(super) fn verdict(report: &Report) -> Result<(), Failure> {
+pub(crate) fn verdict(report: &Report) -> Result<(), Failure> {
     let bad = |wrong: fn(&perf::results::Scenario) -> bool| {
         let names = report.scenarios.iter().filter(|scenario| wrong(scenario));
         let names: Vec<&str> = names.map(|scenario| scenario.name.as_str()).collect();
