@@ -1,4 +1,8 @@
 //! The statements for MariaDB, alone or as a Galera cluster.
+//!
+//! A batch is one `insert` into one table, which commits by itself. It must not become a transaction of several statements in one message: if
+//! the cluster undoes such a transaction between two of them, MariaDB 10.11 reports that to nobody. It carries out the statements that are
+//! left, each as a transaction of its own, and confirms the commit of nothing.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -40,12 +44,14 @@ create table if not exists notary_record (
     one tinyint not null primary key, version bigint not null, service blob not null,
     moved tinyint not null default 0
 ) engine = innodb;
-create table if not exists notary_states (
-    tx binary(32) not null, output int unsigned not null, consumer binary(32) not null, primary key (tx, output)
-) engine = innodb;
-create table if not exists notary_transactions (
-    id binary(32) not null primary key, requester binary(32) not null, at_ms bigint unsigned not null, record blob not null
+create table if not exists notary_rows (
+    kind tinyint unsigned not null, tx binary(32) not null, output int unsigned not null,
+    consumer binary(32), requester binary(32), at_ms bigint unsigned, record blob, primary key (kind, tx, output)
 ) engine = innodb;";
+/// The kind of a row that is a consumed state: output `output` of `tx`, and its consumer.
+const STATE: u8 = 0;
+/// The kind of a row that is an accepted transaction: `tx`, with its first request. The output is 0.
+const TRANSACTION: u8 = 1;
 
 pub(crate) struct Maria {
     url: MariaUrl,
@@ -212,23 +218,28 @@ impl Session for Maria {
     }
 
     fn finish_move(&mut self) -> Result<(), Trouble> {
-        self.run::<Row>("rollback; update notary_record set moved = 1")
+        self.run::<Row>("update notary_record set moved = 1")
             .map(drop)
     }
 
     fn enter(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
-        self.run::<Row>(&enter_statements(rows)).map(drop)
+        match enter_statement(rows) {
+            Some(statement) => self.run::<Row>(&statement).map(drop),
+            None => Ok(()),
+        }
     }
 
     fn look_up(&mut self, ids: &[TxId], states: &[StateRef]) -> Result<UniquenessAnswer, Trouble> {
         let mut answer = UniquenessAnswer::default();
-        let mut statements = String::from("rollback; set session wsrep_sync_wait = 1;");
+        let mut statements = String::from("set session wsrep_sync_wait = 1;");
         if !ids.is_empty() {
             push_rows(&mut statements, "b(id)", ids, |text, id| {
                 push_literal(text, id.as_bytes());
             });
-            statements.push_str(
-                "select 0, t.id, 0, t.id from b straight_join notary_transactions t on t.id = b.id;",
+            let _ = write!(
+                statements,
+                "select 0, t.tx, 0, t.tx from b straight_join notary_rows t \
+                 on t.kind = {TRANSACTION} and t.tx = b.id and t.output = 0;"
             );
         }
         if !states.is_empty() {
@@ -236,9 +247,10 @@ impl Session for Maria {
                 push_literal(text, state.tx.as_bytes());
                 let _ = write!(text, ",{}", state.index);
             });
-            statements.push_str(
-                "select 1, s.tx, s.output, s.consumer from b \
-                 straight_join notary_states s on s.tx = b.tx and s.output = b.output;",
+            let _ = write!(
+                statements,
+                "select 1, s.tx, s.output, s.consumer from b straight_join notary_rows s \
+                 on s.kind = {STATE} and s.tx = b.tx and s.output = b.output;"
             );
         }
         statements.push_str("set session wsrep_sync_wait = 0");
@@ -258,10 +270,10 @@ impl Session for Maria {
             let tx = literal(state.tx.as_bytes());
             let index = state.index;
             // The first condition lets the server begin at that key.
-            format!("where tx >= {tx} and (tx > {tx} or output > {index})")
+            format!("and tx >= {tx} and (tx > {tx} or output > {index})")
         });
         let wanted = format!(
-            "select tx, output, consumer from notary_states {place} order by tx, output limit {limit}"
+            "select tx, output, consumer from notary_rows where kind = {STATE} {place} order by tx, output limit {limit}"
         );
         let rows: Vec<(Vec<u8>, i64, Vec<u8>)> = self.run(&wanted)?;
         let states = rows.into_iter().map(|(tx, index, consumer)| {
@@ -277,10 +289,11 @@ impl Session for Maria {
         limit: usize,
     ) -> Result<Vec<(TxId, RequestRecord)>, Trouble> {
         let place = after.map_or(String::new(), |id| {
-            format!("where id > {}", literal(id.as_bytes()))
+            format!("and tx > {}", literal(id.as_bytes()))
         });
-        let wanted =
-            format!("select id, record from notary_transactions {place} order by id limit {limit}");
+        let wanted = format!(
+            "select tx, record from notary_rows where kind = {TRANSACTION} {place} order by tx limit {limit}"
+        );
         let rows: Vec<(Vec<u8>, Vec<u8>)> = self.run(&wanted)?;
         let rows = rows.into_iter();
         rows.map(|(id, record)| Ok((id_of(&id)?, record_of(&record)?)))
@@ -299,40 +312,31 @@ impl Session for Maria {
     }
 }
 
-/// Returns the statements that enter rows in one transaction.
-fn enter_statements(rows: &Rows<'_>) -> String {
-    // An earlier transaction that failed in the middle is still open. The start of another one would commit it.
-    let mut text = String::from("rollback; start transaction;");
-    for (at, (state, consumer)) in rows.states.iter().enumerate() {
-        text.push_str(match at {
-            0 => "insert into notary_states values (",
-            _ => ",(",
-        });
+/// Returns the one statement that enters rows, or `None` if there are none.
+fn enter_statement(rows: &Rows<'_>) -> Option<String> {
+    if rows.states.is_empty() && rows.transactions.is_empty() {
+        return None;
+    }
+    let mut text = String::from("insert into notary_rows values ");
+    for (state, consumer) in &rows.states {
+        let _ = write!(text, "({STATE},");
         push_literal(&mut text, state.tx.as_bytes());
         let _ = write!(text, ",{},", state.index);
         push_literal(&mut text, consumer.as_bytes());
-        text.push(')');
+        text.push_str(",null,null,null),");
     }
-    if !rows.states.is_empty() {
-        text.push(';');
-    }
-    for (at, (id, record)) in rows.transactions.iter().enumerate() {
-        text.push_str(match at {
-            0 => "insert into notary_transactions values (",
-            _ => ",(",
-        });
+    for (id, record) in &rows.transactions {
+        let _ = write!(text, "({TRANSACTION},");
         push_literal(&mut text, id.as_bytes());
-        text.push(',');
+        text.push_str(",0,null,");
         push_literal(&mut text, record.requester.as_bytes());
         let _ = write!(text, ",{},", record.at.as_ms());
         push_literal(&mut text, &record.to_bytes());
-        text.push(')');
+        text.push_str("),");
     }
-    if !rows.transactions.is_empty() {
-        text.push(';');
-    }
-    text.push_str("commit");
-    text
+    // The comma after the last row.
+    text.pop();
+    Some(text)
 }
 
 /// Adds the beginning of a statement that has these rows as a table. `table` is its name with the columns.

@@ -141,10 +141,52 @@ fn contention(backend: &Backend) {
     }
 }
 
+/// Two workers that enter batches with a common state at the same moment, so that the database undoes one of the two as late as it can. What
+/// it has confirmed is there, whole: the transaction and its states. MariaDB once confirmed what its cluster had undone.
+fn at_the_same_moment(backend: &Backend) {
+    const ROUNDS: u64 = 500;
+    /// Entries of a batch that nobody else wants.
+    const OWN: u64 = 5;
+    let barrier = std::sync::Barrier::new(2);
+    let entered: Vec<Entry> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2u64)
+            .map(|place| {
+                let (mut worker, barrier) = (backend.worker(place as usize), &barrier);
+                scope.spawn(move || {
+                    let mut entered = Vec::new();
+                    for round in 0..ROUNDS {
+                        let first = 20_000_000 + (2 * round + place) * 100;
+                        let own = (1..=OWN).map(|at| entry(first + at, &[first + 3 * at], &[]));
+                        let common = entry(first, &[30_000_000 + round], &[]);
+                        let entries: Vec<Entry> = own.chain([common]).collect();
+                        barrier.wait();
+                        let answer = settle(&mut *worker, entries.clone(), &[]);
+                        entered.extend(entries.into_iter().filter(|one| one.is_free(&answer)));
+                    }
+                    entered
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|one| one.join().expect("no panic"));
+        joined.flatten().collect()
+    });
+    assert_eq!(entered.len() as u64, ROUNDS * (2 * OWN + 1));
+    let mut worker = backend.worker(0);
+    for part in entered.chunks(100) {
+        let answer = settle(&mut *worker, part.to_vec(), &[]);
+        for entry in part {
+            assert!(answer.accepted.contains(&entry.id), "{} is lost", entry.id);
+            let consumer = answer.consumers.get(&entry.inputs[0]);
+            assert_eq!(consumer, Some(&entry.id), "{}", entry.inputs[0]);
+        }
+    }
+}
+
 fn suite(backend: &Backend) {
     batches(backend);
     large_batch(backend);
     contention(backend);
+    at_the_same_moment(backend);
 }
 
 /// Pages and the audit of a database.
