@@ -46,6 +46,9 @@ pub enum ServerError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// No ports are free.
+    #[error("no port for a server: {0}")]
+    NoPorts(std::io::Error),
     /// A server of a cluster does not join the others in time.
     #[error("server {server} of the cluster did not join; its log ends with: {log}")]
     LateMember {

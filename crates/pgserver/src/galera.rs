@@ -8,8 +8,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::error::ServerError;
+use crate::ports::free_ports;
 use crate::programs::User;
-use crate::server::{PASSWORD, USER, copy, free_port, output, spawn};
+use crate::server::{PASSWORD, USER, copy, output, spawn};
 
 /// Where Debian puts the library of the cluster.
 const PROVIDERS: [&str; 2] = [
@@ -22,6 +23,8 @@ const SERVER: &str = "/usr/sbin/mariadbd";
 const JOIN: Duration = Duration::from_secs(90);
 /// Time for a server to end.
 const END: Duration = Duration::from_secs(30);
+/// Tells whether a server is a member of the majority.
+const READY: &str = "select variable_value from information_schema.global_status where variable_name = 'wsrep_ready'";
 /// Pause between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the log in an error.
@@ -95,17 +98,19 @@ impl GaleraCluster {
             source,
         })?;
         user.give(folder.path())?;
-        let member = |_| Member {
-            port: free_port(),
-            group: free_port(),
-            transfer: [free_port(), free_port()],
+        let servers = options.servers.max(1);
+        let ports = free_ports(4 * servers).map_err(ServerError::NoPorts)?;
+        let member = |ports: &[u16]| Member {
+            port: ports[0],
+            group: ports[1],
+            transfer: [ports[2], ports[3]],
             process: None,
         };
         let mut cluster = Self {
             user,
             provider,
             folder,
-            members: (0..options.servers.max(1)).map(member).collect(),
+            members: ports.chunks_exact(4).map(member).collect(),
             arguments: options.arguments.clone(),
         };
         cluster.initialise()?;
@@ -185,11 +190,12 @@ impl GaleraCluster {
         self.bring_up(server, false)
     }
 
-    /// Ends all servers as a power cut would, and starts them again: first the one with the latest commit.
+    /// Ends all servers as a power cut would, and starts them again: first the one with the latest commit. Calls `begins` just before that
+    /// one starts, which is a majority of its own from then on.
     ///
     /// # Errors
     /// A server does not start.
-    pub fn restart_all(&mut self) -> Result<(), ServerError> {
+    pub fn restart_all(&mut self, begins: impl FnOnce()) -> Result<(), ServerError> {
         for server in 0..self.members.len() {
             self.crash(server)?;
         }
@@ -198,6 +204,7 @@ impl GaleraCluster {
             places.push((self.recovered_position(server)?, server));
         }
         places.sort_by_key(|(position, _)| std::cmp::Reverse(position.1));
+        begins();
         for (at, (_, server)) in places.iter().enumerate() {
             self.bring_up(*server, at == 0)?;
         }
@@ -254,6 +261,37 @@ impl GaleraCluster {
             drop(member.process.take());
         }
         self.folder.disable_cleanup(true);
+    }
+
+    /// Bounds the size that files of a running server may grow to, as a full disk would, or lifts the bound. Nothing happens if the server
+    /// has ended meanwhile.
+    ///
+    /// # Errors
+    /// The program `prlimit` can't be started.
+    pub fn bound_files(&self, server: usize, bytes: Option<u64>) -> Result<(), ServerError> {
+        let Some(pid) = self.process(server) else {
+            return Ok(());
+        };
+        let bound = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        // Only a process of the same user may.
+        let mut command = self.user.command(Path::new("prlimit"));
+        command
+            .args(["--pid", &pid.to_string()])
+            // The soft limit alone, so that it can be lifted again.
+            .arg(format!("--fsize={bound}:"));
+        match output(&mut command) {
+            // The server has ended.
+            Err(ServerError::Failed { .. }) if bytes.is_none() => Ok(()),
+            done => done.map(drop),
+        }
+    }
+
+    /// Waits until a running server is a member of the majority and takes statements.
+    ///
+    /// # Errors
+    /// It does not come back.
+    pub fn joined(&mut self, server: usize) -> Result<(), ServerError> {
+        self.wait_until(server, READY, "ON")
     }
 
     fn folder_of(&self, server: usize) -> PathBuf {
@@ -318,8 +356,7 @@ impl GaleraCluster {
             arguments.push("--wsrep-new-cluster".to_owned());
         }
         self.launch(server, &arguments)?;
-        let ready = "select variable_value from information_schema.global_status where variable_name = 'wsrep_ready'";
-        self.wait_until(server, ready, "ON")
+        self.joined(server)
     }
 
     fn cluster_arguments(&self, server: usize) -> Vec<String> {

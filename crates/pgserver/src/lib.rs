@@ -5,9 +5,11 @@
 
 mod error;
 mod galera;
+mod ports;
 mod programs;
 mod server;
 
 pub use error::ServerError;
 pub use galera::{ClusterOptions, GaleraCluster};
+pub use ports::free_ports;
 pub use server::{PASSWORD, PgServer, ServerOptions, USER};

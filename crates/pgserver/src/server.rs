@@ -1,6 +1,5 @@
 //! One running server.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::error::ServerError;
+use crate::ports::free_ports;
 use crate::programs::Programs;
 
 /// The user of the databases.
@@ -59,10 +59,11 @@ impl PgServer {
             source,
         })?;
         programs.give(folder.path())?;
+        let port = free_ports(1).map_err(ServerError::NoPorts)?[0];
         let mut server = Self {
             programs,
             folder,
-            port: free_port(),
+            port,
             process: None,
         };
         server.initialise(options)?;
@@ -291,15 +292,6 @@ impl Drop for PgServer {
         // Its data is deleted, so there is nothing to save.
         let _ = self.crash();
     }
-}
-
-/// Returns a port that no process listens on at this moment.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address
-        .expect("the loopback address has a free port")
-        .port()
 }
 
 /// Copies a folder with its owners and modes.

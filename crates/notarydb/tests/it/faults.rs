@@ -152,7 +152,7 @@ pub fn of_cluster(mut backend: Backend) {
         cluster.suspend(2, true).expect("signalled");
         goes_on(answered);
         cluster.suspend(2, false).expect("signalled");
-        cluster.restart_all().expect("it begins anew");
+        cluster.restart_all(|| {}).expect("it begins anew");
     });
     let Backend::Galera(cluster, _) = &mut backend else {
         panic!("a cluster");

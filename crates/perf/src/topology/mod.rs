@@ -13,7 +13,6 @@ mod link;
 mod network;
 mod network_error;
 mod notary_database;
-mod ports;
 mod process;
 
 pub use affinity::cores;
@@ -27,6 +26,6 @@ pub use link::{LinkSpeed, LinkSpeeds, Links};
 pub use network::{Network, Who};
 pub use network_error::NetworkError;
 pub use notary_database::NotaryBackend;
-pub use ports::free_ports;
+pub use pgserver::free_ports;
 pub use process::{NodeProcess, ProcessError, Program, signal, tail};
 pub use rustix::process::Signal;

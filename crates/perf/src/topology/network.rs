@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
-use pgserver::{GaleraCluster, PgServer};
+use pgserver::{GaleraCluster, PgServer, free_ports};
 use tempfile::TempDir;
 
 use super::config_file::ConfigFile;
@@ -21,7 +21,6 @@ use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
 use super::notary_database::{NotaryBackend, NotaryDatabase};
-use super::ports::free_ports;
 use super::process::{NodeProcess, Program, tail};
 use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
 

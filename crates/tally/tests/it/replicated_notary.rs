@@ -76,9 +76,9 @@ fn disturb(network: &mut Network, what: Disturbance, seeded: &mut Seeded) {
             cluster.crash(1).expect("signalled");
             cluster.crash(2).expect("signalled");
             std::thread::sleep(down);
-            cluster.restart_all().expect("the cluster begins anew");
+            cluster.restart_all(|| {}).expect("the cluster begins anew");
         }
-        _ => cluster.restart_all().expect("the cluster begins anew"),
+        _ => cluster.restart_all(|| {}).expect("the cluster begins anew"),
     }
 }
 

@@ -252,7 +252,7 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
     }
     let notary = super::client(network, Who::Notary);
     let consumed = audit::consumed("the notary", &notary, Sample::ALL).await;
-    books.consumed = Some(consumed.expect("readable"));
+    books.consumed = Some(consumed.expect("readable").0);
     let verdict = audit::judge(&books);
     assert!(verdict.is_clean(), "{verdict}");
     println!("{verdict}");
