@@ -65,6 +65,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "perf",
         &["primitives", "chain", "api", "client", "pgserver"],
     ),
+    ("historycheck", &[]),
     ("diskimage", &[]),
     ("properties", &[]),
     (
@@ -124,7 +125,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("node", &["client"]),
     ("store", &["kernel", "chain", "properties", "diskimage"]),
     ("pgstore", &["pgserver"]),
-    ("notarydb", &["pgserver", "kernel", "store"]),
+    ("notarydb", &["pgserver", "kernel", "store", "historycheck"]),
     ("vaultview", &["properties"]),
     // The guide to a first application runs the program of its example.
     (
