@@ -56,7 +56,14 @@ const FILES: &[&str] = &[
     "txt",
 ];
 /// Crates that test and measure nodes. Their codes appear only in their own reports.
-const FOR_TESTS: &[&str] = &["diskimage", "perf", "pgserver", "properties", "sim"];
+const FOR_TESTS: &[&str] = &[
+    "diskimage",
+    "historycheck",
+    "perf",
+    "pgserver",
+    "properties",
+    "sim",
+];
 
 /// Returns whether the text is `domain.snake_case`.
 pub fn is_code(text: &str) -> bool {

@@ -76,6 +76,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pgserver",
         ],
     ),
+    ("historycheck", &[]),
     ("diskimage", &[]),
     ("properties", &[]),
     (
@@ -135,7 +136,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("node", &["client"]),
     ("store", &["kernel", "chain", "properties", "diskimage"]),
     ("pgstore", &["pgserver"]),
-    ("notarydb", &["pgserver", "kernel", "store"]),
+    ("notarydb", &["pgserver", "kernel", "store", "historycheck"]),
     ("vaultview", &["properties"]),
     // The guide to a first application runs the program of its example.
     (

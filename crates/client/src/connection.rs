@@ -1,8 +1,11 @@
 //! One HTTP/2 connection over TLS, opened when needed, and again after it was lost.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -23,12 +26,19 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const FRAME_BYTES: u32 = 64 << 10;
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_PATIENCE: Duration = Duration::from_secs(20);
+/// The same times while a node has several addresses, so that a process that was stopped is left soon.
+const PING_EVERY_OF_SEVERAL: Duration = Duration::from_secs(1);
+const PING_PATIENCE_OF_SEVERAL: Duration = Duration::from_secs(2);
+/// Time after which the next address is tried as well, while the one before has not answered.
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(500);
 /// Number of new connections that a request is tried on, if its connection was lost before it was sent.
 const RECONNECTS_MAX: usize = 2;
 
 /// One HTTP connection to the node.
 pub(crate) struct Connection {
+    /// As the caller gave them.
     address: String,
+    addresses: Vec<String>,
     name: ServerName<'static>,
     tls: Arc<ClientConfig>,
     authorization: HeaderValue,
@@ -42,6 +52,7 @@ impl Connection {
     pub(crate) fn new(endpoint: &Endpoint, limits: Limits) -> Result<Self, ClientError> {
         Ok(Self {
             address: endpoint.address.clone(),
+            addresses: endpoint.addresses(),
             name: endpoint.name()?,
             tls: endpoint.tls()?,
             authorization: endpoint.authorization()?,
@@ -72,7 +83,7 @@ impl Connection {
         let media = HeaderValue::from_static(body.media());
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("https://{}{path}", self.address))
+            .uri(format!("https://{}{path}", self.addresses[0]))
             .header(AUTHORIZATION, self.authorization.clone())
             .header(CONTENT_TYPE, media)
             .body(body)
@@ -143,8 +154,39 @@ impl Connection {
         Ok(sender)
     }
 
+    /// Connects to the first address that answers. If all fail, returns the first failure. While one is silent, those that have failed are tried
+    /// again: the other process of the node may be about to take over.
     async fn connect(&self) -> Result<SendRequest<RequestBody>, ClientError> {
-        let tcp = TcpStream::connect(&self.address)
+        let mut idle: VecDeque<usize> = (0..self.addresses.len()).collect();
+        let attempt = async |place: usize| (place, self.connect_to(&self.addresses[place]).await);
+        let (mut attempts, mut begun) = (FuturesUnordered::new(), 0);
+        let mut first: Option<ClientError> = None;
+        let mut next = tokio::time::interval(NEXT_ADDRESS_AFTER);
+        loop {
+            let is_next = tokio::select! {
+                _ = next.tick() => true,
+                Some((place, answer)) = attempts.next(), if !attempts.is_empty() => {
+                    let error = match answer {
+                        Ok(sender) => return Ok(sender),
+                        Err(error) => first.get_or_insert(error).clone(),
+                    };
+                    idle.push_back(place);
+                    let all_begun = begun >= self.addresses.len();
+                    if all_begun && attempts.is_empty() {
+                        return Err(error);
+                    }
+                    !all_begun
+                }
+            };
+            if is_next && let Some(place) = idle.pop_front() {
+                attempts.push(attempt(place));
+                begun += 1;
+            }
+        }
+    }
+
+    async fn connect_to(&self, address: &str) -> Result<SendRequest<RequestBody>, ClientError> {
+        let tcp = TcpStream::connect(address)
             .await
             .map_err(|error| self.not_connected(error.to_string()))?;
         tcp.set_nodelay(true)
@@ -154,13 +196,17 @@ impl Connection {
             .connect(self.name.clone(), tcp)
             .await
             .map_err(|error| self.tls_failed(&error))?;
+        let (ping_every, ping_patience) = match self.addresses.len() {
+            1 => (PING_EVERY, PING_PATIENCE),
+            _ => (PING_EVERY_OF_SEVERAL, PING_PATIENCE_OF_SEVERAL),
+        };
         let (sender, connection) = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_frame_size(FRAME_BYTES)
-            .keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_PATIENCE)
+            .keep_alive_interval(ping_every)
+            .keep_alive_timeout(ping_patience)
             .handshake(TokioIo::new(tls))
             .await
             .map_err(|error| self.not_connected(root_cause(&error)))?;

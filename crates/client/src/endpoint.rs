@@ -13,7 +13,8 @@ use crate::error::ClientError;
 /// The address of a node's API, and the certificates to trust.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// `host:port`.
+    /// `host:port`. If two processes of one node stand in for each other, the addresses of both, separated by a comma: the client uses the one
+    /// that answers, and the first one if both do.
     pub address: String,
     /// The name that the node's certificate must bear.
     pub server_name: String,
@@ -70,6 +71,12 @@ impl Endpoint {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec()];
         Ok(Arc::new(config))
+    }
+
+    /// Returns the addresses. There is at least one.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let addresses = self.address.split(',');
+        addresses.map(|one| one.trim().to_owned()).collect()
     }
 
     /// Returns the checked server name.

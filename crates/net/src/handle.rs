@@ -145,6 +145,17 @@ impl Handle {
         gone.values().for_each(|peer| peer.retire());
     }
 
+    /// Announces this node to the peers that have to dial it, because it has taken the place of another process, which they may still be
+    /// connected to. Each pings that process, and dials again if there is no answer.
+    pub fn announce(&self) {
+        let peers = self.shared.peers();
+        let dialled_by = peers.values().filter(|peer| peer.id < self.shared.me);
+        for peer in dialled_by {
+            let announced = dial::announce(Arc::clone(&self.shared), Arc::clone(peer));
+            self.runtime.spawn(announced);
+        }
+    }
+
     /// Cuts a peer off: ends its connection, and refuses new ones for the given time. Both sides keep their unacknowledged messages.
     pub fn cut_off(&self, peer: &PartyId, time: Duration) {
         if let Some(known) = self.shared.peers().get(peer) {

@@ -43,6 +43,10 @@ pub(crate) async fn accept(
         return Err(Refusal::WrongName(shared.name_of(&hello.party)));
     }
     if hello.party >= shared.me {
+        // This node has to dial, and does: another process of the party may have taken over, see `dial::announce`.
+        if let Some(peer) = shared.peer(&hello.party) {
+            peer.announced();
+        }
         return Err(Refusal::WrongDirection(shared.name_of(&hello.party)));
     }
     let peer = shared
@@ -53,20 +57,41 @@ pub(crate) async fn accept(
     Ok(meet(peer, hello, address, stream))
 }
 
-/// Performs the handshake of an outbound connection.
-pub(crate) async fn connect(
+/// An outbound connection on which TLS is agreed. The peer learns of it by this node's hello, so it can still be dropped for another one.
+pub(crate) struct Reached {
+    stream: TlsStream<TcpStream>,
+    address: SocketAddr,
+}
+
+/// Agrees on TLS on an outbound connection.
+pub(crate) async fn agree(
     shared: &TransportState,
-    peer: &Arc<Peer>,
+    peer: &Peer,
     socket: TcpStream,
     address: SocketAddr,
-) -> Result<Met, Refusal> {
+) -> Result<Reached, Refusal> {
     prepare(&socket)?;
     let name = server_name(&peer.id).map_err(Refusal::HandshakeFailed)?;
     let connector = TlsConnector::from(Arc::clone(&shared.tls.client));
     // The name is checked here: it is the one that was connected to.
     let stream = connector.connect(name, socket).await;
     let stream = stream.map_err(|error| Refusal::of_handshake(&error, Some(&peer.name)))?;
-    let mut stream = TlsStream::from(stream);
+    Ok(Reached {
+        stream: TlsStream::from(stream),
+        address,
+    })
+}
+
+/// Completes the handshake of an outbound connection: exchanges hellos.
+pub(crate) async fn greet(
+    shared: &TransportState,
+    peer: &Arc<Peer>,
+    reached: Reached,
+) -> Result<Met, Refusal> {
+    let Reached {
+        mut stream,
+        address,
+    } = reached;
     send(&mut stream, &shared.hello()).await?;
     let hello = receive(&mut stream).await?;
     if hello.party != peer.id {

@@ -31,6 +31,8 @@ const MORE: u8 = 2;
 const FAILED: u8 = 4;
 /// The connection is to end.
 const CLOSED: u8 = 8;
+/// The peer must show that it is at the other end.
+const QUESTIONED: u8 = 16;
 
 /// Approximate size of the frames that are encrypted and written in one step, in bytes.
 const GATHER_BYTES: usize = 128 << 10;
@@ -140,6 +142,16 @@ impl Link {
     /// Ends the connection soon.
     pub(crate) fn close(&self) {
         self.attention(CLOSED);
+    }
+
+    /// Has the peer pinged, and the connection given up if it does not answer soon.
+    pub(crate) fn question(&self) {
+        self.attention(QUESTIONED);
+    }
+
+    /// Returns whether the connection is questioned since the last call.
+    pub(crate) fn take_question(&self) -> bool {
+        self.flags.fetch_and(!QUESTIONED, Ordering::SeqCst) & QUESTIONED != 0
     }
 
     pub(crate) fn is_closed(&self) -> bool {

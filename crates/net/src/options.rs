@@ -68,8 +68,12 @@ pub struct NetLimits {
     pub overrun_bytes_max: usize,
     /// Connections in their handshake at once; the oldest is given up for a new one (`net.too_many_handshakes`).
     pub handshakes_max: usize,
-    /// For a new connection to be reached, to agree on TLS and to exchange hellos.
+    /// For a new connection to be reached and to agree on TLS, and again to exchange hellos. For both together if the peer connects.
     pub handshake_timeout: Duration,
+    /// Time after which the next address of a peer is tried as well, while the one before has not answered.
+    pub next_address_after: Duration,
+    /// Time for an answer to a ping after the peer has announced itself over another connection.
+    pub answer_after_announcement: Duration,
     /// Silence of a peer after which it is pinged.
     pub ping_after: Duration,
     /// Silence of a peer after which its connection is given up.
@@ -89,6 +93,8 @@ impl Default for NetLimits {
             overrun_bytes_max: 32 << 20,
             handshakes_max: 64,
             handshake_timeout: Duration::from_secs(5),
+            next_address_after: Duration::from_millis(500),
+            answer_after_announcement: Duration::from_secs(1),
             ping_after: Duration::from_secs(10),
             silence_max: Duration::from_secs(30),
             back_off_min: Duration::from_millis(50),

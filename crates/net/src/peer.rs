@@ -135,6 +135,15 @@ impl Peer {
         }
     }
 
+    /// The peer has announced itself over another connection than the present one. Dials it at once if there is none. Otherwise the present one
+    /// must show that the peer is at its other end.
+    pub(crate) fn announced(&self) {
+        match self.link() {
+            Some(link) => link.question(),
+            None => self.retry.notify_one(),
+        }
+    }
+
     /// Adds an event to the history of its connection.
     pub(crate) fn note(&self, event: PeerEvent) {
         lock(&self.history).note(event);

@@ -81,6 +81,7 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
         peer: &peer,
         link: &link,
         heard: began,
+        questioned: None,
         owing: false,
     }
     .run()
@@ -110,6 +111,8 @@ struct Service<'a> {
     link: &'a Link,
     /// The time at which the last bytes of the peer arrived.
     heard: Instant,
+    /// The time at which the peer was asked to show that it is there, until it is heard again.
+    questioned: Option<Instant>,
     /// The peer is owed credit, which is granted once the sink has room.
     owing: bool,
 }
@@ -135,6 +138,12 @@ impl Service<'_> {
                 } else {
                     Refusal::Replaced
                 });
+            }
+            if link.take_question() && self.questioned.is_none() {
+                self.questioned = Some(Instant::now());
+                link.ping()?;
+                link.pump(crate::link::TURN_BYTES);
+                timer.as_mut().reset(self.deadline());
             }
             if let Some(failure) = link.failure() {
                 return Err(failure);
@@ -173,6 +182,7 @@ impl Service<'_> {
     fn after(&mut self, turn: Turn) {
         if turn.heard {
             self.heard = Instant::now();
+            self.questioned = None;
         }
         self.owing = turn.owing;
         self.shared.note_taken(turn.bytes);
@@ -206,7 +216,11 @@ impl Service<'_> {
             limits.silence_max
         };
         // Pings are repeated while nothing is heard.
-        self.heard + until.min(silence + limits.ping_after)
+        let next = self.heard + until.min(silence + limits.ping_after);
+        match self.questioned {
+            Some(at) => next.min(at + limits.answer_after_announcement),
+            None => next,
+        }
     }
 
     fn on_time(&mut self) -> Result<(), Refusal> {
@@ -219,6 +233,12 @@ impl Service<'_> {
         if self.shared.is_overrun() {
             // Reading is paused, so silence does not mean that the peer is gone.
             self.heard = Instant::now();
+            self.questioned = None;
+        } else if self
+            .questioned
+            .is_some_and(|at| at.elapsed() >= limits.answer_after_announcement)
+        {
+            return Err(Refusal::Idle(limits.answer_after_announcement));
         } else if silence >= limits.silence_max {
             return Err(Refusal::Idle(limits.silence_max));
         } else if silence >= limits.ping_after {

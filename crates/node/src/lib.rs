@@ -15,9 +15,9 @@ pub(crate) mod files;
 pub(crate) mod ledger_store;
 
 pub use core::{
-    Apps, Node, Rebuilt, StartError, accept_store, audit_notary, check_database, described_flows,
-    export_database, forget_member, import_database, init_store, migrate_database, migrate_notary,
-    notary_status, rebuild_view, rehearse_start,
+    Apps, FailedStore, Node, Rebuilt, StartError, accept_store, audit_notary, check_database,
+    described_flows, export_database, forget_member, import_database, init_store, migrate_database,
+    migrate_notary, notary_status, rebuild_view, rehearse_start,
 };
 pub use store::{OpenError as StoreOpenError, RehearsalFigures};
 

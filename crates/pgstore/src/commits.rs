@@ -18,7 +18,7 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use primitives::storage::StoreFailure;
 use store::{Confirm, ServerCommit};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
@@ -48,8 +48,16 @@ struct Waiting {
 enum Answer {
     /// Rows that a commit added: 1, or 0 if the fence or the head differs.
     Commit(Result<u64, DatabaseError>),
-    /// Whether the lease was renewed: not if the fence differs.
-    Renewal(Result<bool, DatabaseError>),
+    /// The renewed lease, or `None` if the fence differs.
+    Renewal(Result<Option<Renewed>, DatabaseError>),
+}
+
+/// A renewal of the lease.
+struct Renewed {
+    /// When the lease ends on this process's clock, or earlier than on the server's.
+    ends: Instant,
+    /// Whether another process waits for the lease.
+    is_wanted: bool,
 }
 
 /// Why the pipeline stops sending on a connection.
@@ -69,6 +77,8 @@ pub(crate) struct Pipeline {
     /// Completes when no more commits are to be taken.
     close: Fuse<oneshot::Receiver<()>>,
     waiting: VecDeque<Waiting>,
+    /// The end of the lease if another process waits for it. A lease that no process waits for may be renewed late.
+    lease_end: watch::Sender<Option<Instant>>,
     /// The moment of the first failure since the last confirmation, or since a renewal of the lease while no commit waited.
     failing_since: Option<Instant>,
     /// The pause before the next connection. There is none before the first one after a confirmation.
@@ -89,14 +99,23 @@ impl Pipeline {
             queue,
             close: close.fuse(),
             waiting: VecDeque::new(),
+            lease_end: watch::Sender::new(None),
             failing_since: None,
             pause: None,
         }
     }
 
-    /// Runs until the queue is closed and every commit is confirmed, or until one fails for good. Then every later one fails.
+    /// Runs until the queue is closed and every commit is confirmed, until one fails for good, or until the lease ends and another process
+    /// waits for it. Then every later one fails.
     pub(crate) async fn run(mut self, client: Client) {
-        if let Err(error) = self.commit_all(client).await {
+        let lease_end = self.lease_end.subscribe();
+        let schema = self.shared.target.schema.clone();
+        let done = tokio::select! {
+            biased;
+            done = self.commit_all(client) => done,
+            () = reached(lease_end) => Err(DatabaseError::LeaseEnded { schema }),
+        };
+        if let Err(error) = done {
             let failure = error.to_failure();
             tracing::error!(
                 code = failure.code,
@@ -157,11 +176,17 @@ impl Pipeline {
         };
         let renewal = |bytes: u64| {
             let limit = ANSWER + Duration::from_secs(bytes / BYTES_PER_S_MIN);
+            let ends = Instant::now() + target.lease;
             async move {
                 let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
                 let renewed = client.query_opt(renew, &values);
                 let renewed = within(limit, target, renewed).await;
-                Answer::Renewal(renewed.map(|row| row.is_some()))
+                Answer::Renewal(renewed.map(|row| {
+                    row.map(|row| Renewed {
+                        ends,
+                        is_wanted: row.get(1),
+                    })
+                }))
             }
         };
         let mut answers = FuturesOrdered::new();
@@ -178,9 +203,13 @@ impl Pipeline {
                 biased;
                 Some(answer) = answers.next(), if !answers.is_empty() => match answer {
                     Answer::Commit(Ok(1)) => self.confirm_front(),
-                    // If a commit waits, its confirmation ends the failure. A full server can renew a lease.
-                    Answer::Renewal(Ok(true)) if self.waiting.is_empty() => self.end_failure(),
-                    Answer::Renewal(Ok(true)) => {}
+                    Answer::Renewal(Ok(Some(renewed))) => {
+                        self.note_renewal(&renewed);
+                        // If a commit waits, its confirmation ends the failure. A full server can renew a lease.
+                        if self.waiting.is_empty() {
+                            self.end_failure();
+                        }
+                    }
                     Answer::Commit(Ok(_)) | Answer::Renewal(Ok(_)) => {
                         // The later commits have found a wrong head too, or are confirmed by the head that is read next.
                         while answers.next().await.is_some() {}
@@ -223,6 +252,7 @@ impl Pipeline {
         };
         let (fence, lease_ms) = (self.lease.fence, millis(target.lease));
         let values: [&(dyn ToSql + Sync); 2] = [&fence, &lease_ms];
+        let ends = Instant::now() + target.lease;
         let renewed = client.query_opt(&statements.renew, &values);
         let Some(row) = within(ANSWER, target, renewed).await? else {
             let looked = within(ANSWER, target, async {
@@ -237,6 +267,10 @@ impl Pipeline {
                 },
             });
         };
+        self.note_renewal(&Renewed {
+            ends,
+            is_wanted: row.get(1),
+        });
         let head = unsigned(row.get(0))?;
         if head < known {
             return Err(restored(head));
@@ -303,6 +337,11 @@ impl Pipeline {
         Ok(())
     }
 
+    fn note_renewal(&self, renewed: &Renewed) {
+        let end = renewed.is_wanted.then_some(renewed.ends);
+        self.lease_end.send_replace(end);
+    }
+
     fn end_failure(&mut self) {
         (self.failing_since, self.pause) = (None, None);
     }
@@ -347,6 +386,24 @@ impl Pipeline {
         self.queue.close();
         while let Ok(commit) = self.queue.try_recv() {
             (commit.confirm)(Err(failure.clone()));
+        }
+    }
+}
+
+/// Waits until the end of the lease. Waits forever while it has none.
+async fn reached(mut lease_end: watch::Receiver<Option<Instant>>) {
+    loop {
+        let end = *lease_end.borrow_and_update();
+        let moved = lease_end.changed();
+        let moved = match end {
+            Some(end) => tokio::time::timeout_at(end.into(), moved).await,
+            None => Ok(moved.await),
+        };
+        match moved {
+            Ok(Ok(())) => {}
+            // The pipeline ends.
+            Ok(Err(_)) => return std::future::pending().await,
+            Err(_) => return,
         }
     }
 }

@@ -28,7 +28,8 @@ use crate::vault_writer::VaultWriter;
 
 /// Commits that are sent before the first of them is confirmed. While that many are in flight, the next ones are gathered into one.
 const IN_FLIGHT_MAX: usize = 8;
-/// Pause between two attempts to take a lease that another process holds.
+/// Pause between two attempts to take a lease that another process holds, at least and at most. An attempt falls on the lease's end.
+const TRY_AGAIN_MIN: Duration = Duration::from_millis(10);
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 /// Pause of a process on standby after a failure.
 const RETRY: Duration = Duration::from_secs(1);
@@ -44,6 +45,7 @@ const COMMIT_BYTES_MAX: usize = 256 << 20;
 pub struct Database {
     shared: Arc<DatabaseState>,
     fence: i64,
+    waited: bool,
     /// Ends the taking of commits.
     close: Option<oneshot::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
@@ -102,6 +104,7 @@ pub fn open<T: TableSet>(
         cache,
         database,
         lease,
+        waited,
     } = ready;
     let (queue, commits) = unbounded_channel();
     let (close, closed) = oneshot::channel();
@@ -124,6 +127,7 @@ pub fn open<T: TableSet>(
         database: Database {
             shared,
             fence: lease.fence,
+            waited,
             close: Some(close),
             threads,
         },
@@ -135,15 +139,16 @@ struct Ready<T: TableSet> {
     cache: Embedded<T>,
     database: [u8; 16],
     lease: Lease,
+    waited: bool,
 }
 
 async fn start<T: TableSet>(
     shared: &DatabaseState,
     open_cache: impl Fn() -> Result<Cache<T>, DatabaseError>,
 ) -> Result<Ready<T>, DatabaseError> {
-    let (since, mut told_at) = (Instant::now(), None);
+    let (since, mut told_at, mut waited) = (Instant::now(), None, false);
     loop {
-        let started = start_once(shared, &open_cache, since).await;
+        let started = start_once(shared, &open_cache, since, &mut waited).await;
         match started {
             Err(error) if shared.target.standby && may_wait(&error) => {
                 let is_due = |at: Instant| at.elapsed() >= TELL_AGAIN;
@@ -170,12 +175,20 @@ async fn start_once<T: TableSet>(
     shared: &DatabaseState,
     open_cache: &impl Fn() -> Result<Cache<T>, DatabaseError>,
     since: Instant,
+    waited: &mut bool,
 ) -> Result<Ready<T>, DatabaseError> {
     let (client, database) = connect(shared).await?;
     // After an attempt that failed it may have been left in the middle.
-    let (cache, lease) = take(shared, &client, open_cache()?, since).await?;
+    let (cache, lease) = take(shared, &client, open_cache()?, since, waited).await?;
     lease::upgrade(&client, &shared.target, &shared.statements, lease).await?;
-    catch_up(shared, client, cache, database, lease).await
+    let (cache, client) = catch_up(shared, client, cache, lease).await?;
+    Ok(Ready {
+        client,
+        cache,
+        database,
+        lease,
+        waited: *waited,
+    })
 }
 
 /// Connects, and makes the tables if they are missing. Returns the database's id.
@@ -195,17 +208,18 @@ async fn connect(shared: &DatabaseState) -> Result<(Client, [u8; 16]), DatabaseE
 }
 
 /// Takes the lease. If another process has it, waits for a little longer than the lease lasts, or on standby however long, and then follows the
-/// commits.
+/// commits. Sets `waited` if another process has it.
 async fn take<T: TableSet>(
     shared: &DatabaseState,
     client: &Client,
     mut cache: Cache<T>,
     since: Instant,
+    waited: &mut bool,
 ) -> Result<(Cache<T>, Lease), DatabaseError> {
     let DatabaseState {
         target, statements, ..
     } = shared;
-    let mut told = false;
+    let mut announced = false;
     loop {
         // A process with the same cache folder is dead, because the folder is locked. So its lease may be taken at once.
         let id = cache.id();
@@ -226,8 +240,14 @@ async fn take<T: TableSet>(
         if !waits
             && let Some(lease) = lease::take(client, target, statements, id.as_bytes()).await?
         {
+            let schema = target.schema.as_str();
+            tracing::info!(schema, fence = lease.fence, "took the lease of the schema");
+            if announced {
+                lease::withdraw(client, target, statements).await?;
+            }
             return Ok((cache, lease));
         }
+        *waited = true;
         let holder = found.holder;
         if !target.standby && since.elapsed() > target.lease + PATIENCE {
             return Err(DatabaseError::Held {
@@ -235,15 +255,16 @@ async fn take<T: TableSet>(
                 holder,
             });
         }
-        if !told {
+        if !announced {
+            lease::announce(client, target, statements).await?;
             let schema = target.schema.as_str();
             tracing::warn!(schema, holder, "waits for the lease of the schema");
-            told = true;
+            announced = true;
         }
         if target.standby && !waits {
             (cache, _) = cache.catch_up(client, shared, true).await?;
         }
-        tokio::time::sleep(TRY_AGAIN).await;
+        tokio::time::sleep(found.left.clamp(TRY_AGAIN_MIN, TRY_AGAIN)).await;
     }
 }
 
@@ -251,9 +272,8 @@ async fn catch_up<T: TableSet>(
     shared: &DatabaseState,
     client: Client,
     cache: Cache<T>,
-    database: [u8; 16],
     lease: Lease,
-) -> Result<Ready<T>, DatabaseError> {
+) -> Result<(Embedded<T>, Client), DatabaseError> {
     let before = cache.id();
     // The copy of many rows may take longer than the lease lasts.
     let (cache, unfolded) = tokio::select! {
@@ -271,12 +291,7 @@ async fn catch_up<T: TableSet>(
     for (number, keys) in unfolded {
         shared.changes.load(number, keys);
     }
-    Ok(Ready {
-        client,
-        cache: cache.store,
-        database,
-        lease,
-    })
+    Ok((cache.store, client))
 }
 
 /// Renews the lease on a connection of its own, until it is lost.
@@ -377,6 +392,12 @@ impl Database {
     #[must_use]
     pub fn failure(&self) -> Option<StoreFailure> {
         self.shared.failure()
+    }
+
+    /// Returns whether this process has waited for another one that had the lease.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        self.waited
     }
 
     /// Returns the counters for metrics.

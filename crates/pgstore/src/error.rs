@@ -76,6 +76,14 @@ pub enum DatabaseError {
         /// The process.
         holder: String,
     },
+    /// The lease ended, and another process waits for it.
+    #[error(
+        "the lease of the schema {schema} was not renewed in time, and another process waits for it"
+    )]
+    LeaseEnded {
+        /// The schema.
+        schema: String,
+    },
     /// The server has fewer commits than were confirmed before.
     #[error("the schema {schema} ends at commit {server}, but commit {known} was confirmed")]
     Restored {
@@ -197,6 +205,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Let the other process run. If both belong to different nodes, give each a schema of its own in database.schema.",
     },
     ErrorInfo {
+        code: "database.lease_ended",
+        cause: "This process could not renew the lease of the node's schema within database.lease_s, because the server did not answer or the process was stopped. Another process waits for the lease, so this one has ended.",
+        action: "Let the other process take over. Start this one again with --standby, and check its connection to the database server.",
+    },
+    ErrorInfo {
         code: "database.restored",
         cause: "The database ends before a commit that it had confirmed: an older backup was restored, or a standby without all commits took over.",
         action: "Restore the newest backup or promote the standby that has all commits. To go on with the older data knowingly, move the folder database-cache out of the node's data folder; peers may then report a rollback.",
@@ -293,7 +306,10 @@ impl DatabaseError {
             return failure.clone();
         }
         StoreFailure {
-            kind: FailureKind::Access,
+            kind: match self {
+                Self::Deposed { .. } | Self::LeaseEnded { .. } => FailureKind::Superseded,
+                _ => FailureKind::Access,
+            },
             code: self.code(),
             message: self.to_string(),
             hint: self.hint(),
@@ -339,6 +355,7 @@ impl Coded for DatabaseError {
             Self::Server(_) => "database.server_error",
             Self::Held { .. } => "database.held",
             Self::Deposed { .. } => "database.deposed",
+            Self::LeaseEnded { .. } => "database.lease_ended",
             Self::Restored { .. } => "database.restored",
             Self::ForeignSchema { .. } => "database.foreign_schema",
             Self::Moved { .. } => "database.moved",

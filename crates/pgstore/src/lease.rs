@@ -24,6 +24,8 @@ pub(crate) struct LeaseRow {
     pub(crate) head: u64,
     pub(crate) fence: i64,
     pub(crate) holder: String,
+    /// Time until the lease ends; 0 after its end.
+    pub(crate) left: Duration,
     /// Where the data is moved to or from.
     pub(crate) moved: Moved,
 }
@@ -44,6 +46,27 @@ pub(crate) enum Moved {
 pub(crate) struct Lease {
     pub(crate) fence: i64,
     pub(crate) head: u64,
+}
+
+/// Announces that this session waits for the lease. A holder that cannot renew its lease then ends with it.
+pub(crate) async fn announce(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+) -> Result<(), DatabaseError> {
+    // Shared by all that wait, so it is not refused.
+    let announced = client.query_one(&statements.announce, &[]);
+    within(ANSWER, target, announced).await.map(drop)
+}
+
+/// Ends the announcement.
+pub(crate) async fn withdraw(
+    client: &Client,
+    target: &Target,
+    statements: &Statements,
+) -> Result<(), DatabaseError> {
+    let withdrawn = client.query_one(&statements.withdraw, &[]);
+    within(ANSWER, target, withdrawn).await.map(drop)
 }
 
 /// Makes the tables if they are missing.
@@ -122,6 +145,8 @@ pub(crate) async fn look(
         head: unsigned(row.get(3))?,
         fence: row.get(4),
         holder: row.get(5),
+        // Clipped at 0: the lease has ended.
+        left: Duration::from_millis(u64::try_from(row.get::<_, i64>(6)).unwrap_or(0)),
         moved: match row.get::<_, Option<i64>>(7) {
             None => Moved::No,
             Some(0) => Moved::Importing,

@@ -5,6 +5,9 @@ use crate::vault_schema::VaultStatements;
 /// The version of the schema. Version 1 had no tables of the vault.
 pub(crate) const VERSION: i32 = 2;
 
+/// The first key of the advisory lock of a session that waits for the lease. The second is the schema.
+const WAITING: i32 = 0x7461_6c79;
+
 /// The statements, with the schema's name in them.
 pub(crate) struct Statements {
     /// Makes the tables. `{DATABASE}` stands for the database's id, `{NODE}` for the node's.
@@ -26,7 +29,11 @@ pub(crate) struct Statements {
     pub(crate) end_import: String,
     /// Closes a schema for good, if it has not changed: `$1` the fence, `$2` the head, which the present rows include.
     pub(crate) close: String,
-    /// Renews the lease: `$1` the fence, `$2` the milliseconds. Returns the head. Its answer comes after every earlier commit is where the
+    /// Announces that this session waits for the lease, until the session ends.
+    pub(crate) announce: String,
+    /// Ends the announcement.
+    pub(crate) withdraw: String,
+    /// Renews the lease: `$1` the fence, `$2` the milliseconds. Returns the head, and whether another session waits for the lease. Its answer comes after every earlier commit is where the
     /// server's settings want it, standbys included: a mere reading could show a commit that no standby has.
     pub(crate) renew: String,
     /// Names another cache as the holder of the lease: `$1` the fence, `$2` its id.
@@ -128,9 +135,19 @@ impl Statements {
                 "update {s}.lease set moved = $1 where fence = $1 and head = $2
                    and exists (select from {s}.folded where number = $2)"
             ),
+            // A lock of the session needs no row, and ends with the process.
+            announce: format!(
+                "select pg_try_advisory_lock_shared({WAITING}, '{s}'::regnamespace::oid::int)"
+            ),
+            withdraw: format!(
+                "select pg_advisory_unlock_shared({WAITING}, '{s}'::regnamespace::oid::int)"
+            ),
             renew: format!(
                 "update {s}.lease set expires = clock_timestamp() + $2::bigint * interval '1 millisecond'
-                 where fence = $1 returning head"
+                 where fence = $1 returning head, exists (
+                   select from pg_locks where locktype = 'advisory' and classid = {WAITING} and objsubid = 2
+                     and objid = '{s}'::regnamespace::oid and pid <> pg_backend_pid()
+                     and database = (select oid from pg_database where datname = current_database()))"
             ),
             rename: format!("update {s}.lease set holder = $2 where fence = $1"),
             release: format!("update {s}.lease set holder = null, expires = now() where fence = $1"),

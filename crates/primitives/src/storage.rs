@@ -105,6 +105,8 @@ pub enum FailureKind {
     Damage,
     /// A thread of the node panicked, so its state is unknown.
     Panic,
+    /// Another process of the node has taken over the data, or is about to. This one has nothing to do any more.
+    Superseded,
 }
 
 /// A failure of the store or of the thread that uses it. It is never an answer to a request.

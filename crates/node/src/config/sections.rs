@@ -255,7 +255,7 @@ impl Default for DatabaseSection {
             ca: PathBuf::new(),
             schema: String::new(),
             standby: false,
-            lease_s: 5,
+            lease_s: 3,
             give_up_s: 300,
         }
     }

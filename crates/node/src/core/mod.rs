@@ -75,6 +75,7 @@ pub use notary_tools::{audit_notary, migrate_notary, notary_status};
 pub use rebuild::{Rebuilt, rebuild_view};
 pub(crate) use rehearsal::READ_BYTES_MAX;
 pub use rehearsal::rehearse_start;
+pub use running::FailedStore;
 pub use start::Node;
 pub use start_error::{ERRORS, StartError};
 pub use store_care::{accept_store, init_store};

@@ -5,12 +5,22 @@ use std::time::Duration;
 
 use kernel::Event;
 use ledger::Rejection;
+use primitives::storage::FailureKind;
 
 use super::shared::rejection_of;
 use super::start::Node;
 
 /// Maximum time that a stopping node waits for its last writes.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A failure of a node's store.
+#[derive(Debug)]
+pub struct FailedStore {
+    /// The failure.
+    pub rejection: Rejection,
+    /// Whether another process has taken over the node, or is about to.
+    pub is_superseded: bool,
+}
 
 impl Node {
     /// Returns the address of its HTTP API.
@@ -39,13 +49,23 @@ impl Node {
     }
 
     /// Waits for a failure of the store. Waits forever while the store works.
-    pub async fn store_failed(&mut self) -> Rejection {
-        rejection_of(&self.shared.kernel.failed().await)
+    pub async fn store_failed(&mut self) -> FailedStore {
+        let failure = self.shared.kernel.failed().await;
+        FailedStore {
+            is_superseded: failure.kind == FailureKind::Superseded,
+            rejection: rejection_of(&failure),
+        }
     }
 
     /// Returns how long the process stays after a failure, or `None` if it stays until it is stopped.
     pub fn exit_after_failure(&self) -> Option<Duration> {
         self.exit_after_failure
+    }
+
+    /// Leaves everything as it is, for a process that exits at once because another one has taken over: the system then closes all connections
+    /// together, so that peers and clients go to the other process. There is nothing to complete, because every commit is refused.
+    pub fn abandon(self) {
+        std::mem::forget(self);
     }
 
     /// Stops the node: requests in flight are answered, and submitted commits are completed.

@@ -204,6 +204,9 @@ impl Node {
             }),
         )?;
 
+        if database.as_ref().is_some_and(Database::has_waited) {
+            transport.handle().announce();
+        }
         let sender = transport.handle().clone();
         let cutter = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use pgserver::{PASSWORD, PgServer, ServerOptions, USER};
+use pgserver::{PASSWORD, PgServer, ServerError, ServerOptions, USER};
 
 use super::config_file::ConfigFile;
 use super::link::{Behind, LinkSpeed, LinkSpeeds, Links};
@@ -95,6 +95,11 @@ impl NetworkDatabase {
     /// Returns the server, for tests that disturb it.
     pub(super) fn server(&mut self) -> &mut PgServer {
         &mut self.server
+    }
+
+    /// Returns the first value of a query.
+    pub(super) fn query(&self, sql: &str) -> Result<String, ServerError> {
+        self.server.query(sql)
     }
 
     /// Returns the bytes on disk.

@@ -1,6 +1,5 @@
 //! The description of a network to bring up, and its `NETWORK.toml`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::notary_database::NotaryBackend;
@@ -39,6 +38,9 @@ pub struct NetworkOptions {
     pub requesters: usize,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
+    /// Addresses at which the others reach each node, best first: of the notary, then of the banks. A node without any is reached where it
+    /// listens. Links have precedence.
+    pub advertised: Vec<Vec<String>>,
     /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
     pub links: bool,
 }
@@ -58,6 +60,7 @@ impl NetworkOptions {
             notary_backend: NotaryBackend::Galera,
             requesters: 0,
             second_notary: false,
+            advertised: Vec::new(),
             links: false,
         }
     }
@@ -88,9 +91,9 @@ impl NetworkOptions {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
 
-    /// Returns the description that bootstrap reads. Each node has two ports, for other nodes and for clients. With
-    /// links, other nodes use the links' addresses.
-    pub(super) fn network_toml(&self, ports: &[u16], links: &[SocketAddr]) -> String {
+    /// Returns the description that bootstrap reads. Each node has two ports, for other nodes and for clients. Other nodes
+    /// use the advertised addresses of a node that has any.
+    pub(super) fn network_toml(&self, ports: &[u16], advertised: &[Vec<String>]) -> String {
         let mut text = String::new();
         for (position, pair) in ports.chunks_exact(2).enumerate() {
             let name = legal_name(&self.short_name(position));
@@ -98,8 +101,8 @@ impl NetworkOptions {
                 "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
                 pair[0], pair[1]
             ));
-            if let Some(link) = links.get(position) {
-                text.push_str(&format!("advertised = [\"{link}\"]\n"));
+            if let Some(addresses) = advertised.get(position).filter(|all| !all.is_empty()) {
+                text.push_str(&format!("advertised = {addresses:?}\n"));
             }
             let is_further = position > self.banks.len() && position < self.nodes();
             let is_worker = self.notary_workers > 0 && (position == 0 || is_further);
@@ -159,7 +162,7 @@ mod tests {
              [[node]]\nname = \"O=Bank A, L=London, C=GB\"\naddress = \"127.0.0.1:3\"\napi = \"127.0.0.1:4\"\n\
              config.limits.live_flows = 5\n\n"
         );
-        let linked = options.network_toml(&[1, 2, 3, 4], &["127.0.0.1:9".parse().expect("good")]);
+        let linked = options.network_toml(&[1, 2, 3, 4], &[vec!["127.0.0.1:9".into()]]);
         let advertised = "api = \"127.0.0.1:2\"\nadvertised = [\"127.0.0.1:9\"]\nnotary = true\n";
         assert!(linked.contains(advertised), "{linked}");
         assert_eq!(options.folder_name(1), "bank-a");

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
-use pgserver::{GaleraCluster, PgServer, free_ports};
+use pgserver::{GaleraCluster, PgServer, ServerError, free_ports};
 use tempfile::TempDir;
 
 use super::config_file::ConfigFile;
@@ -118,9 +118,15 @@ impl Network {
             true => Some(links(&ports, &pids).map_err(|source| system("links", source))?),
             false => None,
         };
-        let advertised = links.as_ref().map_or(&[][..], Links::addresses);
+        let advertised = match &links {
+            Some(links) => {
+                let addresses = links.addresses().iter();
+                addresses.map(|link| vec![link.to_string()]).collect()
+            }
+            None => options.advertised.clone(),
+        };
         let description = root.join("NETWORK.toml");
-        fs::write(&description, options.network_toml(&ports, advertised))
+        fs::write(&description, options.network_toml(&ports, &advertised))
             .map_err(|source| system(&description.display().to_string(), source))?;
         let nodes = root.join("nodes");
         let output = Command::new(&options.binary)
@@ -230,6 +236,12 @@ impl Network {
     /// Returns the database server, for tests that disturb it.
     pub fn database_server(&mut self) -> Option<&mut PgServer> {
         self.database.as_mut().map(NetworkDatabase::server)
+    }
+
+    /// Returns the first value of a query on the database server, if there is one.
+    pub fn database_query(&self, sql: &str) -> Option<Result<String, ServerError>> {
+        let database = self.database.as_ref()?;
+        Some(database.query(sql))
     }
 
     /// Sets the time of a round trip to the database server, if the nodes reach it through a proxy.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pgstore::DatabaseError;
+use pgstore::{DatabaseError, Settings};
 use primitives::Coded;
-use primitives::storage::{StoreFailure, TableSet};
+use primitives::storage::{FailureKind, StoreFailure, TableSet};
 
 use crate::rig::{DEADLINE, Rig, server, settings, wait_for};
 use crate::workload::{assert_equals, model};
@@ -61,6 +61,55 @@ fn a_deposed_process_writes_nothing() {
     drop(first);
     second.commit(seed, 81, 90);
     assert_equals(&second.cache, &model(seed, 90), "after the first one ended");
+}
+
+#[test]
+fn a_process_cut_off_ends_with_its_lease_if_another_one_waits() {
+    let (mut server, seed) = (server(), 15);
+    let settings = settings(&server);
+    let lease = settings.lease;
+    let folders = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let first = Rig::open(&settings, folders[0].path()).expect("opens");
+    first.commit(seed, 1, 20);
+    assert!(!first.database.has_waited());
+    let (told, lost) = std::sync::mpsc::channel();
+    first.database.on_loss(move |failure: &StoreFailure| {
+        told.send((failure.kind, failure.code))
+            .expect("the test listens");
+    });
+    let standby = Settings {
+        standby: true,
+        ..settings
+    };
+    let folder = folders[1].path().to_path_buf();
+    let second = std::thread::spawn(move || Rig::open(&standby, &folder));
+    // The first process learns of the second one when it renews its lease.
+    let announced = "select count(*) from pg_locks where locktype = 'advisory'";
+    let renewed = "select expires from bank_a.lease";
+    wait_for("the second one waits", || {
+        server.query(announced).expect("readable") == "1"
+    });
+    let before = server.query(renewed).expect("readable");
+    wait_for("a renewal", || {
+        server.query(renewed).expect("readable") != before
+    });
+    first.commit(seed, 21, 30);
+    // The answer to that renewal may be on its way while the commits are confirmed, but not any more when the next one is sent.
+    let before = server.query(renewed).expect("readable");
+    wait_for("a renewal", || {
+        server.query(renewed).expect("readable") != before
+    });
+    server.stop().expect("stops");
+    // Much earlier than after `give_up`.
+    let told = lost.recv_timeout(lease * 5);
+    assert_eq!(told, Ok((FailureKind::Superseded, "database.lease_ended")));
+    server.run().expect("runs again");
+    let second = second.join().expect("no panic").expect("takes over");
+    assert!(second.database.has_waited());
+    second.commit(seed, 31, 40);
+    assert_equals(&second.cache, &model(seed, 40), "taken over");
+    let waiting = server.query(announced).expect("readable");
+    assert_eq!(waiting, "0", "it does not wait any more");
 }
 
 #[test]

@@ -2,9 +2,6 @@
 //! its folder, all under load. Then every accepted flow has completed exactly once, value is conserved, and all nodes agree.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Child;
-use std::time::{Duration, Instant};
 
 use api::{Balances, LedgerPage, Wait};
 use client::Client;
@@ -155,93 +152,6 @@ fn a_node_says_what_is_wrong_with_its_database() {
     fs::write(&config, table.to_string()).expect("written");
     let refused = network.start(A).expect_err("data elsewhere").to_string();
     assert!(refused.contains("database.not_configured"), "{refused}");
-}
-
-/// A second process of bank A, in a folder of its own without data, that waits to take over.
-struct Standby {
-    process: Child,
-    log: PathBuf,
-}
-
-impl Standby {
-    fn start(network: &Network, into: &Path) -> Self {
-        let from = network.folder(A);
-        fs::create_dir_all(into.join("network/nodes")).expect("made");
-        for folder in ["", "network", "network/nodes"] {
-            for entry in fs::read_dir(from.join(folder)).expect("readable") {
-                let entry = entry.expect("readable");
-                if entry.file_type().expect("known").is_file() {
-                    let to = into.join(folder).join(entry.file_name());
-                    fs::copy(entry.path(), to).expect("copied");
-                }
-            }
-        }
-        let log = into.join("standby.log");
-        let file = fs::File::create(&log).expect("made");
-        let process = std::process::Command::new(stage::binary())
-            .args(["node", "run", "--standby"])
-            .arg(into)
-            .stdout(file.try_clone().expect("cloned"))
-            .stderr(file)
-            .spawn()
-            .expect("starts");
-        Self { process, log }
-    }
-
-    fn wait_for(&self, text: &str) {
-        let end = Instant::now() + stage::DEADLINE;
-        loop {
-            let log = fs::read_to_string(&self.log).expect("readable");
-            if log.contains(text) {
-                return;
-            }
-            assert!(Instant::now() < end, "waits for {text}: {log}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-impl Drop for Standby {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_standby_takes_over_from_a_killed_node_under_load() {
-    let options = NetworkOptions {
-        database: true,
-        settings: vec!["database.lease_s = 2".into()],
-        ..stage::options(&["A", "B"])
-    };
-    let mut network = Network::bring_up(&options).expect("the network comes up");
-    let banks = Banks::open(&network, OUTSTANDING).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let standby = Standby::start(&network, &folder.path().join("bank-a"));
-    standby.wait_for("waits for the lease");
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    network.kill(A);
-    let killed = Instant::now();
-    standby.wait_for("\"ready\":");
-    println!("taken over after {} ms", killed.elapsed().as_millis());
-    // Of the load that goes on, something completes at the new process.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let wrong = banks.close(&network).await;
-    assert_eq!(
-        wrong, 0,
-        "outcomes that do not list what their flow recorded"
-    );
-    let client = stage::client(&network, A);
-    agrees(
-        &client,
-        network.database_server().expect("a server"),
-        "bank_a",
-    )
-    .await;
-    // The first process finds its schema taken, and its folder's cache behind.
-    let refused = network.start(A).expect_err("the standby has the schema");
-    assert!(refused.to_string().contains("database.held"), "{refused}");
 }
 
 async fn issue_and_pay(client: &Client, to: &str) {

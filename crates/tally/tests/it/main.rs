@@ -54,6 +54,7 @@ mod released_formats;
 mod replicated_notary;
 mod silent_counterparty;
 mod swap;
+mod takeover;
 mod trade;
 mod user_audit;
 mod validating;

@@ -568,6 +568,53 @@ async fn reads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_client_uses_the_address_that_answers() {
+    let fixture = Fixture::new().await;
+    let good = fixture.endpoint();
+    // The system takes connections for it, as for a process that is stopped.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent = silent.local_addr().expect("bound").to_string();
+    for others in [
+        vec!["127.0.0.1:1", &good.address],
+        vec![&silent, &good.address],
+        vec![&silent, "127.0.0.1:1", &good.address],
+        vec![&good.address, &silent],
+    ] {
+        let client = Client::new(Endpoint {
+            address: others.join(", "),
+            ..good.clone()
+        });
+        client.expect("parses").node().await.expect("it answers");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_finds_the_process_that_takes_over() {
+    let fixture = Fixture::new().await;
+    let good = fixture.endpoint();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    // A port that refuses until the second process listens there.
+    let later = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let second = later.local_addr().expect("bound");
+    drop(later);
+    let client = Client::new(Endpoint {
+        address: format!("{},{second}", silent.local_addr().expect("bound")),
+        ..good.clone()
+    });
+    let client = client.expect("parses");
+    let asked = tokio::spawn(async move { client.node().await });
+    // The first connection has been tried.
+    silent.accept().expect("the client connects");
+    let listener = tokio::net::TcpListener::bind(second).await.expect("free");
+    let (mut near, _) = listener.accept().await.expect("the client tries again");
+    let mut far = tokio::net::TcpStream::connect(&good.address)
+        .await
+        .expect("it listens");
+    tokio::spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
+    asked.await.expect("no panic").expect("it answers");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_of_the_client_itself() {
     let fixture = Fixture::new().await;
     let other = Fixture::new().await;

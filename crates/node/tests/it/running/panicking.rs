@@ -75,7 +75,9 @@ async fn a_panic_on_the_kernels_thread_fails_the_node() {
     let refusal = refusal.expect_err("no outcome");
     assert_eq!(refusal.code(), "node.store_failed", "{refusal}");
     let failure = tokio::time::timeout(PATIENCE, node.store_failed()).await;
-    let failure = failure.expect("a failure");
+    let failed = failure.expect("a failure");
+    assert!(!failed.is_superseded);
+    let failure = failed.rejection;
     assert!(failure.message.contains("node.panicked"), "{failure}");
     assert!(failure.message.contains("out of step"), "{failure}");
     let late = StartFlow::new("cash.issue", &json!({ "currency": "GBP", "quantity": 1 }));

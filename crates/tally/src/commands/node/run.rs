@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ledger::Rejection;
 use node::bootstrap::load_node_dir;
 use node::config::{LogFormat, LogSection};
-use node::{Apps, Node};
+use node::{Apps, FailedStore, Node};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -98,13 +98,23 @@ impl Args {
         served
     }
 
-    /// Serves until the first signal, then drains and stops. Also ends if the store has failed and the grace period is over.
+    /// Serves until the first signal, then drains and stops. Also ends if the store has failed and the grace period is over, or at once if another
+    /// process has taken over.
     async fn serve(&self, mut node: Node, mut signals: Signals) -> Result<(), Failure> {
         let grace = node.exit_after_failure();
         let ended = tokio::select! {
             number = signals.next() => Ok(number),
-            failure = failed_for(node.store_failed(), grace) => Err(failure),
+            failure = ended_by_store(&mut node, grace) => Err(failure),
         };
+        if let Err(FailedStore {
+            rejection,
+            is_superseded: true,
+        }) = ended
+        {
+            tracing::error!(code = %rejection.code, "the node exits at once because another process takes over");
+            node.abandon();
+            return Err(store_failed(rejection));
+        }
         tokio::spawn(async move {
             let number = signals.next().await;
             tracing::warn!(signal = number, "the node ends at once");
@@ -112,7 +122,7 @@ impl Args {
         });
         let number = match ended {
             Ok(number) => number,
-            Err(rejection) => {
+            Err(FailedStore { rejection, .. }) => {
                 tracing::error!(code = %rejection.code, "the node exits because its store has failed");
                 node.stop().await;
                 return Err(store_failed(rejection));
@@ -133,6 +143,15 @@ impl Args {
             Ok(Err(rejection)) => Err(store_failed(rejection)),
             _ => Ok(()),
         }
+    }
+}
+
+/// Returns the failure of a node's store: after a grace period, in which clients learn the reason, or at once if another process answers them.
+async fn ended_by_store(node: &mut Node, grace: Option<Duration>) -> FailedStore {
+    let failed = node.store_failed().await;
+    match failed.is_superseded {
+        true => failed,
+        false => failed_for(std::future::ready(failed), grace).await,
     }
 }
 

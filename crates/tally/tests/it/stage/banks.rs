@@ -64,9 +64,16 @@ pub struct Banks {
 impl Banks {
     /// Gives each bank coins of its own, then keeps `outstanding` flows going at each.
     pub async fn open(network: &Network, outstanding: usize) -> Self {
+        let clients = [A, B].map(|who| super::client(network, who));
+        Self::open_at(network, clients, outstanding).await
+    }
+
+    /// Does the same through these clients.
+    pub async fn open_at(network: &Network, clients: [Client; 2], outstanding: usize) -> Self {
+        let [a, b] = clients;
         let banks = [
-            Bank::new(network, A, "GBP", B),
-            Bank::new(network, B, "EUR", A),
+            Bank::new(network, (A, a), "GBP", B),
+            Bank::new(network, (B, b), "EUR", A),
         ];
         for bank in &banks {
             bank.fund().await;
@@ -85,6 +92,11 @@ impl Banks {
             count += bank.done.lock().await.len();
         }
         count
+    }
+
+    /// Flows of one bank that have been answered so far.
+    pub async fn answered_by(&self, bank: usize) -> usize {
+        self.banks[bank].done.lock().await.len()
     }
 
     /// Stops starting flows, waits until every accepted flow has completed, and checks the books. Returns the number of outcomes
@@ -107,8 +119,12 @@ impl Banks {
 }
 
 impl Bank {
-    fn new(network: &Network, who: Who, currency: &'static str, peer: Who) -> Arc<Self> {
-        let client = super::client(network, who);
+    fn new(
+        network: &Network,
+        (who, client): (Who, Client),
+        currency: &'static str,
+        peer: Who,
+    ) -> Arc<Self> {
         Arc::new(Self {
             who,
             stream: client.stream(),

@@ -4,6 +4,7 @@
 pub mod banks;
 pub mod command;
 pub mod guide;
+pub mod proxy;
 pub mod restore;
 
 use std::path::{Path, PathBuf};
