@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup setup-databases demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-production bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup setup-databases demo demo-chain test slow torture bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-production bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ slow: setup ## what `make test` leaves out: sieges of simulated days, thousands 
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
 	$(CARGO) test --release --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
 	$(CARGO) bench --profile release --locked --package node --bench siege -- --check
+
+torture: setup setup-databases ## a replicated notary under random faults for TORTURE_SECONDS (600), judged by an independent checker; TALLY_SEED=.. repeats a run
+	TALLY_TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) $(CARGO) test --release --locked --package tally --test it -- torture:: --nocapture
 
 bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)

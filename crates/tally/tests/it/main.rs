@@ -55,6 +55,7 @@ mod replicated_notary;
 mod silent_counterparty;
 mod swap;
 mod takeover;
+mod torture;
 mod trade;
 mod user_audit;
 mod validating;

@@ -18,26 +18,20 @@ const DOWN_MS_MAX: u64 = 1_500;
 /// The second worker.
 const SECOND: Who = Who::Worker(0);
 
-/// A fault of the network.
+/// A fault of the network. The module `torture` has more of them, against clients that ask the notary themselves.
 #[derive(Clone, Copy, Debug)]
 enum Disturbance {
     KillWorker(Who),
+    CrashServer(usize),
     /// The worker stops without a word, and goes on later.
     FreezeWorker(Who),
-    CrashServer(usize),
-    FreezeServer(usize),
-    /// One server is left, which is no majority.
-    CrashTwo,
     RestartCluster,
 }
 
-const DISTURBANCES: [Disturbance; 7] = [
+const DISTURBANCES: [Disturbance; 4] = [
     Disturbance::KillWorker(Who::Notary),
     Disturbance::CrashServer(0),
     Disturbance::FreezeWorker(SECOND),
-    Disturbance::FreezeServer(1),
-    Disturbance::CrashTwo,
-    Disturbance::KillWorker(SECOND),
     Disturbance::RestartCluster,
 ];
 
@@ -65,18 +59,6 @@ fn disturb(network: &mut Network, what: Disturbance, seeded: &mut Seeded) {
             cluster.crash(server).expect("signalled");
             std::thread::sleep(down);
             cluster.run(server).expect("it joins again");
-        }
-        Disturbance::FreezeServer(server) => {
-            cluster.suspend(server, true).expect("signalled");
-            std::thread::sleep(down);
-            cluster.suspend(server, false).expect("signalled");
-        }
-        Disturbance::CrashTwo => {
-            // The cluster has no majority any more; the last server has to end as well before it can begin anew.
-            cluster.crash(1).expect("signalled");
-            cluster.crash(2).expect("signalled");
-            std::thread::sleep(down);
-            cluster.restart_all(|| {}).expect("the cluster begins anew");
         }
         _ => cluster.restart_all(|| {}).expect("the cluster begins anew"),
     }

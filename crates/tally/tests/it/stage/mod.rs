@@ -137,6 +137,11 @@ impl Seeded {
         mixed ^ (mixed >> 31)
     }
 
+    /// Another generator, whose numbers follow from this one's next.
+    pub fn fork(&mut self) -> Self {
+        Self(self.number())
+    }
+
     /// A number from `from` to below `to`.
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.number() % (to - from)
