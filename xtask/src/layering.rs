@@ -149,6 +149,8 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
             "diskimage",
             "iou",
             "pgserver",
+            "historycheck",
+            "member",
         ],
     ),
     (APPLICATIONS, &["client"]),

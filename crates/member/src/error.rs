@@ -15,12 +15,12 @@ pub enum MemberError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A file of its folder does not contain what it should.
+    /// A file of its folder has wrong contents.
     #[error("{}: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The network has no notary, or not the member itself.

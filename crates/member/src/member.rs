@@ -118,7 +118,7 @@ impl Member {
         (up.count(), self.workers.len())
     }
 
-    /// Returns references to this many states that nobody has used before. No transaction creates them: a notary that does not validate
+    /// Returns new random references to this many states. No transaction creates them: a notary that does not validate
     /// cannot tell.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 /// Maximum time without a look at the requests. It only bounds the sleep; a deadline or an event ends it earlier.
 const LOOK: Duration = Duration::from_secs(1);
-/// Maximum number of events handled before what they ask for is sent.
+/// Maximum number of events handled before the resulting messages are sent.
 const EVENTS_MAX: usize = 256;
 /// The priority of requests on a connection.
 const PRIORITY: u8 = 0;
@@ -22,7 +22,7 @@ const PRIORITY: u8 = 0;
 /// The answer of a service: its bytes, or why it refuses.
 pub(crate) type Reply = Result<Vec<u8>, Rejection>;
 
-/// What the thread is told.
+/// A message to the thread.
 pub(crate) enum Event {
     /// Something came from the network.
     Net(Inbound),
@@ -33,13 +33,13 @@ pub(crate) enum Event {
         body: Vec<u8>,
         reply: oneshot::Sender<Reply>,
     },
-    /// Nobody waits for the answer any more.
+    /// The caller has stopped waiting for the answer.
     Cancel(RequestId),
     /// The member ends.
     Stop,
 }
 
-/// Passes what comes from the network to the thread.
+/// Passes the events of the network to the thread.
 pub(crate) struct Inbox(pub(crate) Sender<Event>);
 
 impl Sink for Inbox {
@@ -65,7 +65,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Runs until it is told to stop, or until nobody can tell it anything any more.
+    /// Runs until [`Event::Stop`], or until all senders of events are gone.
     pub(crate) fn run(mut self, events: &Receiver<Event>) {
         let mut actions = Vec::new();
         loop {
@@ -152,7 +152,7 @@ impl Post {
         if self.requests.answered(&id, &peer, now, actions).is_some()
             && let Some(waiting) = self.waiting.remove(&id)
         {
-            // Whoever asked may have given up in the meantime.
+            // The caller may have given up in the meantime.
             let _ = waiting.send(reply);
         }
     }

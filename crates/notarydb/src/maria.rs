@@ -1,7 +1,7 @@
 //! The statements for MariaDB, alone or as a Galera cluster.
 //!
 //! A batch is one `insert` into one table, which commits by itself. It must not become a transaction of several statements in one message: if
-//! the cluster undoes such a transaction between two of them, MariaDB 10.11 reports that to nobody. It carries out the statements that are
+//! the cluster undoes such a transaction between two of them, MariaDB 10.11 reports no error. It carries out the statements that are
 //! left, each as a transaction of its own, and confirms the commit of nothing.
 
 use std::fmt::Write;
