@@ -22,7 +22,7 @@ use crate::identity::Identity;
 use crate::post::{Event, Inbox, Post};
 
 /// The contract that its transactions name. No node verifies them.
-const CONTRACT: &str = "member.request";
+const CONTRACT: &str = "member";
 
 /// A member that is connected to the notary, or to all workers of a replicated one. Dropping it ends its connections.
 pub struct Member {
