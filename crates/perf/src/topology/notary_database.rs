@@ -12,6 +12,9 @@ pub use crate::plan::NotaryBackend;
 
 /// In the folder of a worker: the password of the database.
 const PASSWORD_FILE: &str = "notary-database-password";
+/// References of states are random, so a batch touches as many pages as it has states. With the server's own 128 MB of buffers most of them
+/// are read from the disk first as soon as a million states are consumed.
+const BUFFERS: &str = "--innodb-buffer-pool-size=1G";
 /// In a snapshot: the data of one server.
 const SNAPSHOT: &str = "notary-database";
 
@@ -27,7 +30,11 @@ impl NotaryDatabase {
     pub(super) fn start(backend: NotaryBackend) -> Result<Self, NetworkError> {
         Ok(match backend {
             NotaryBackend::Galera => {
-                Self::Galera(GaleraCluster::start(&ClusterOptions::default())?)
+                let options = ClusterOptions {
+                    arguments: vec![BUFFERS.to_owned()],
+                    ..ClusterOptions::default()
+                };
+                Self::Galera(GaleraCluster::start(&options)?)
             }
             NotaryBackend::Postgres => Self::Postgres(PgServer::start(&ServerOptions::default())?),
         })
