@@ -30,7 +30,7 @@ pub fn check(reader: impl BufRead) -> Result<Verdict, HistoryError> {
 struct Checker {
     answers_within_us: u64,
     is_end_phase: bool,
-    /// The time at which the majority was lost, if it is lost now.
+    /// The time at which the majority was lost, if no server of it may be back.
     lost_us: Option<u64>,
     book: Book,
     spending: Spending,
@@ -124,6 +124,7 @@ impl Checker {
                 self.judge_silence(silence, at_us);
                 self.lost_us = Some(at_us);
             }
+            EventKind::MajorityReturning => self.lost_us = None,
             EventKind::MajorityBack => {
                 self.silence.majority_back(at_us);
                 self.lost_us = None;

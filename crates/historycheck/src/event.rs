@@ -79,6 +79,8 @@ pub enum EventKind {
     },
     /// The test begins to take the majority away.
     MajorityLost,
+    /// The test begins to give the majority back. May be left out if nothing can be signed before `MajorityBack`.
+    MajorityReturning,
     /// The test has finished giving the majority back.
     MajorityBack,
     /// The test begins a fault.

@@ -89,7 +89,7 @@ impl Course {
                 return Err("the majority is lost already");
             }
             EventKind::MajorityLost => self.is_majority_lost = true,
-            EventKind::MajorityBack if !self.is_majority_lost => {
+            EventKind::MajorityReturning | EventKind::MajorityBack if !self.is_majority_lost => {
                 return Err("the majority was not lost");
             }
             EventKind::MajorityBack => self.is_majority_lost = false,

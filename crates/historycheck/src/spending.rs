@@ -19,7 +19,7 @@ pub(crate) struct Spending {
 }
 
 impl Spending {
-    /// Checks a signature. `lost_us` is the time at which the majority was lost, if it is lost now.
+    /// Checks a signature. `lost_us` is the time at which the majority was lost, if no server of it may be back.
     pub(crate) fn signed(
         &mut self,
         book: &mut Book,

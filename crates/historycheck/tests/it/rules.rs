@@ -190,6 +190,12 @@ fn each_rule_is_reported_alone() {
             "ask 1 A x | majority_lost | +2000 | signed 1 | majority_back | end_phase | ask 3 A | signed 3 | end",
             &[],
         ),
+        // The first server may answer before the last one is back.
+        (
+            "majority_lost | +2000 | ask 1 A x | majority_returning | signed 1 | +9000 | ask 2 B y | signed 2 | majority_back \
+             | end_phase | ask 3 A | ask 4 B | signed 3 | signed 4 | end",
+            &[],
+        ),
         // The majority was back before the answer.
         (
             "majority_lost | +2000 | ask 1 A x | majority_back | signed 1 | end_phase | ask 3 A | signed 3 | end",

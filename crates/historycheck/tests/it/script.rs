@@ -6,7 +6,7 @@
 //! ask 2 A            the same transaction again
 //! signed 1           conflict 1 x:B /z:C       refused 1 code       unanswered 1
 //! +6000              the clock advances by 6,000 ms
-//! majority_lost, majority_back, fault K, healed K, end_phase, end
+//! majority_lost, majority_returning, majority_back, fault K, healed K, end_phase, end
 //! ```
 //! The event `begin` with a limit of 5 s comes first.
 
@@ -112,6 +112,7 @@ pub fn events(script: &str) -> Vec<Event> {
                 }
             }
             "majority_lost" => EventKind::MajorityLost,
+            "majority_returning" => EventKind::MajorityReturning,
             "majority_back" => EventKind::MajorityBack,
             "fault" => EventKind::Fault {
                 kind: words[1].to_owned(),

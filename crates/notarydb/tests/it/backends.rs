@@ -1,11 +1,14 @@
 //! The records under test.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kernel::port::{Table, WriteBatch};
 use ledger::{LegalName, NotaryRequest, Party, StateRef, TxId};
-use notary::{Entry, RequestRecord, UniquenessCheck, UniquenessOutcome, UniquenessRecord};
+use notary::{
+    Entry, RequestRecord, UniquenessAnswer, UniquenessCheck, UniquenessOutcome, UniquenessRecord,
+};
 use notarydb::{Settings, SharedRecord};
 use pgserver::{ClusterOptions, GaleraCluster, PASSWORD, PgServer, ServerOptions};
 use primitives::storage::StoreFailure;
@@ -114,6 +117,19 @@ impl Backend {
         }
     }
 
+    /// Runs statements on every server as the administrator.
+    pub fn administer(&self, sql: &str) {
+        let done: Result<Vec<String>, _> = match self {
+            Self::Store(_) => panic!("a store has no servers"),
+            Self::Galera(cluster, _) => {
+                let servers = 0..cluster.servers();
+                servers.map(|server| cluster.query(server, sql)).collect()
+            }
+            Self::Postgres(server, _) => server.administer(sql).map(|rows| vec![rows]),
+        };
+        done.expect("an administrator may");
+    }
+
     pub fn shared(&self, place: usize) -> SharedRecord {
         notarydb::open(&self.settings(place)).expect("the database is up")
     }
@@ -141,7 +157,7 @@ pub struct OwnStore {
 }
 
 impl OwnStore {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Embedded::open(folder.path(), &Options::default()).expect("a new store");
         let committer = Committer::start(store.clone(), CommitterOptions::default());
@@ -151,16 +167,19 @@ impl OwnStore {
             _folder: folder,
         }
     }
-}
 
-struct OwnWorker(Arc<Mutex<OwnStore>>);
+    /// Returns the rows that a question is about.
+    pub fn look_up(&self, check: &UniquenessCheck) -> Result<UniquenessAnswer, StoreFailure> {
+        kernel::check_uniqueness(check, &self.store)
+    }
 
-impl UniquenessRecord for OwnWorker {
-    fn settle(&mut self, check: &UniquenessCheck) -> Result<UniquenessOutcome, StoreFailure> {
-        let own = self.0.lock().expect("no worker panics");
-        let answer = kernel::check_uniqueness(check, &own.store)?;
+    /// Writes the rows of transactions, and waits until they are durable.
+    pub fn enter<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a Entry>,
+    ) -> Result<(), StoreFailure> {
         let mut rows = WriteBatch::default();
-        for entry in check.entries.iter().filter(|entry| entry.is_free(&answer)) {
+        for entry in entries {
             for input in &entry.inputs {
                 let key = kernel::rows::state_ref_key(input);
                 rows.put(Table::NotaryStates, key, entry.id.as_bytes().to_vec());
@@ -168,11 +187,31 @@ impl UniquenessRecord for OwnWorker {
             let key = entry.id.as_bytes().to_vec();
             rows.put(Table::NotaryTxs, key, entry.record.to_bytes());
         }
-        own.committer.handle().commit(Class::Normal, rows)?;
+        self.committer.handle().commit(Class::Normal, rows)
+    }
+}
+
+struct OwnWorker(Arc<Mutex<OwnStore>>);
+
+impl UniquenessRecord for OwnWorker {
+    fn settle(&mut self, check: &UniquenessCheck) -> Result<UniquenessOutcome, StoreFailure> {
+        let own = self.0.lock().expect("no worker panics");
+        let answer = own.look_up(check)?;
+        let free = check.entries.iter().filter(|entry| entry.is_free(&answer));
+        own.enter(free)?;
         Ok(UniquenessOutcome::Found(answer))
     }
 }
 
 pub fn checker() -> SignatureChecker {
     SignatureChecker::default()
+}
+
+/// Ends the threads of a test, also after a failure: the test waits for them.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

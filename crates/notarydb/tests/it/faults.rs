@@ -8,7 +8,7 @@ use notary::{UniquenessOutcome, UniquenessRecord};
 use notarydb::Settings;
 use primitives::Coded;
 
-use crate::backends::{Backend, check, entry, service_key, tx};
+use crate::backends::{Backend, StopOnDrop, check, entry, service_key, tx};
 
 /// Longest wait for a database.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -65,10 +65,11 @@ fn under_load(backend: &mut Backend, disturb: impl FnOnce(&mut Backend, &AtomicU
             .zip(workers)
             .map(|(place, worker)| scope.spawn(move || load(worker, place, stop, answered)))
             .collect();
+        let stop = StopOnDrop(stop);
         goes_on(answered);
         disturb(backend, answered);
         goes_on(answered);
-        stop.store(true, Ordering::Relaxed);
+        drop(stop);
         let joined = threads.into_iter().map(|one| one.join().expect("no panic"));
         joined.flatten().collect()
     });
@@ -137,9 +138,9 @@ fn refused(backend: &Backend) {
     }
 }
 
-pub fn of_cluster(mut backend: Backend) {
-    refused(&backend);
-    under_load(&mut backend, |backend, answered| {
+pub fn of_cluster(backend: &mut Backend) {
+    refused(backend);
+    under_load(backend, |backend, answered| {
         let Backend::Galera(cluster, _) = backend else {
             panic!("a cluster");
         };
@@ -154,21 +155,15 @@ pub fn of_cluster(mut backend: Backend) {
         cluster.suspend(2, false).expect("signalled");
         cluster.restart_all(|| {}).expect("it begins anew");
     });
-    let Backend::Galera(cluster, _) = &mut backend else {
-        panic!("a cluster");
-    };
-    for server in 0..cluster.servers() {
-        cluster
-            .query(server, "set global innodb_flush_log_at_trx_commit = 2")
-            .expect("an administrator may");
-    }
+    backend.administer("set global innodb_flush_log_at_trx_commit = 2");
     let error = notarydb::open(&backend.settings(0)).map(drop);
     assert_eq!(error.expect_err("not durable").code(), "record.not_durable");
+    backend.administer("set global innodb_flush_log_at_trx_commit = 1");
 }
 
-pub fn of_server(mut backend: Backend) {
-    refused(&backend);
-    under_load(&mut backend, |backend, answered| {
+pub fn of_server(backend: &mut Backend) {
+    refused(backend);
+    under_load(backend, |backend, answered| {
         let Backend::Postgres(server, _) = backend else {
             panic!("a server");
         };

@@ -2,4 +2,5 @@
 
 mod backends;
 mod faults;
+mod planted;
 mod suite;

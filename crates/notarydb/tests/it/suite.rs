@@ -223,20 +223,23 @@ fn audited(backend: &Backend) {
 #[test]
 fn a_store() {
     suite(&Backend::store());
+    crate::planted::of_store();
 }
 
 #[test]
 fn a_galera_cluster() {
-    let backend = Backend::galera();
+    let mut backend = Backend::galera();
     suite(&backend);
     audited(&backend);
-    crate::faults::of_cluster(backend);
+    crate::faults::of_cluster(&mut backend);
+    crate::planted::of_cluster(&mut backend);
 }
 
 #[test]
 fn a_postgres_server() {
-    let backend = Backend::postgres();
+    let mut backend = Backend::postgres();
     suite(&backend);
     audited(&backend);
-    crate::faults::of_server(backend);
+    crate::faults::of_server(&mut backend);
+    crate::planted::of_server(&mut backend);
 }

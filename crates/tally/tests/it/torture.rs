@@ -257,7 +257,7 @@ fn isolate(cluster: &pgserver::GaleraCluster, server: usize, is_isolated: bool) 
     cluster.query(server, &set).expect("set");
 }
 
-/// Performs a fault, and heals it. Notes when it takes the majority away and when it begins to give it back.
+/// Performs a fault, and heals it. Notes when it takes the majority away, begins to give it back and has given it back.
 fn perform(network: &mut Network, fault: Fault, seeded: &mut Seeded, run: &Run) {
     let down = seeded.moment(DOWN_MS_MAX);
     let worker = [Who::Notary, Who::Worker(0)][seeded.between(0, 2) as usize];
@@ -302,7 +302,7 @@ fn perform(network: &mut Network, fault: Fault, seeded: &mut Seeded, run: &Run) 
             isolate(cluster, server, true);
             isolate(cluster, next, true);
             std::thread::sleep(down);
-            run.note(EventKind::MajorityBack);
+            run.note(EventKind::MajorityReturning);
             isolate(cluster, server, false);
             isolate(cluster, next, false);
         }
@@ -330,17 +330,23 @@ fn perform(network: &mut Network, fault: Fault, seeded: &mut Seeded, run: &Run) 
             cluster.crash(next).expect("signalled");
             std::thread::sleep(down);
             // The last server has to end as well before the cluster can begin anew.
-            let anew = cluster.restart_all(|| run.note(EventKind::MajorityBack));
+            let anew = cluster.restart_all(|| run.note(EventKind::MajorityReturning));
             anew.expect("the cluster begins anew");
         }
         Fault::RestartCluster => {
             run.note(EventKind::MajorityLost);
-            let anew = cluster.restart_all(|| run.note(EventKind::MajorityBack));
+            let anew = cluster.restart_all(|| run.note(EventKind::MajorityReturning));
             anew.expect("the cluster begins anew");
         }
     }
     for server in 0..cluster.servers() {
         cluster.joined(server).expect("it is with the others");
+    }
+    if matches!(
+        fault,
+        Fault::IsolateTwo | Fault::CrashTwo | Fault::RestartCluster
+    ) {
+        run.note(EventKind::MajorityBack);
     }
 }
 
