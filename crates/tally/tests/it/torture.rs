@@ -103,8 +103,8 @@ struct Client {
     member: Member,
     run: Arc<Run>,
     requests: AtomicU64,
-    /// Transactions that were signed, or whose outcome is unknown.
-    matter: Mutex<Vec<WireTransaction>>,
+    /// Transactions that were signed, or whose outcome is unknown, and whether they were signed.
+    matter: Mutex<Vec<(WireTransaction, bool)>>,
 }
 
 fn digest(bytes: &[u8]) -> Digest {
@@ -211,35 +211,49 @@ impl Client {
                 Some(wire) if seeded.between(0, 10) == 0 => wire,
                 _ => self.transaction(&mut seeded),
             };
-            if self.ask(&wire, GIVE_UP).await != Some(false) {
+            let decided = self.ask(&wire, GIVE_UP).await;
+            if decided != Some(false) {
+                let matters = (wire.clone(), decided.is_some());
                 self.matter
                     .lock()
                     .expect("no client panicked")
-                    .push(wire.clone());
+                    .push(matters);
             }
             before = Some(wire);
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    /// Asks again about everything that matters, until it is answered.
+    /// Asks until it is answered.
+    async fn insist(&self, wire: &WireTransaction) {
+        let deadline = Instant::now() + LAST_ANSWER;
+        while self.ask(wire, GIVE_UP).await.is_none() {
+            assert!(Instant::now() < deadline, "{} is not decided", wire.id());
+        }
+    }
+
+    /// Asks again about everything that matters. Before a transaction that was signed, another one asks for its first state: a notary that
+    /// has forgotten the first would simply sign it again.
     async fn ask_again(self: Arc<Self>) {
         let mut matter = std::mem::take(&mut *self.matter.lock().expect("no client panicked"));
-        matter.sort_by_key(WireTransaction::id);
-        matter.dedup_by_key(|wire| wire.id());
+        // If the same one was also given up, its signature counts.
+        matter.sort_by_key(|(wire, is_signed)| (wire.id(), !is_signed));
+        matter.dedup_by_key(|(wire, _)| wire.id());
         let left = Arc::new(Mutex::new(matter));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..OUTSTANDING {
             let (client, left) = (Arc::clone(&self), Arc::clone(&left));
             tasks.spawn(async move {
                 loop {
-                    let Some(wire) = left.lock().expect("no client panicked").pop() else {
+                    let next = left.lock().expect("no client panicked").pop();
+                    let Some((wire, is_signed)) = next else {
                         return;
                     };
-                    let deadline = Instant::now() + LAST_ANSWER;
-                    while client.ask(&wire, GIVE_UP).await.is_none() {
-                        assert!(Instant::now() < deadline, "{} is not decided", wire.id());
+                    if is_signed {
+                        let rival = client.member.transaction(&wire.inputs()[..1], &[]);
+                        client.insist(&rival.expect("a transaction")).await;
                     }
+                    client.insist(&wire).await;
                 }
             });
         }
