@@ -12,8 +12,8 @@ pub use crate::plan::NotaryBackend;
 
 /// In the folder of a worker: the password of the database.
 const PASSWORD_FILE: &str = "notary-database-password";
-/// References of states are random, so a batch touches as many pages as it has states. With the server's own 128 MB of buffers most of them
-/// are read from the disk first as soon as a million states are consumed.
+/// References of states are random, so a batch touches as many pages as it has states. The record of the larger scenarios does not fit into the
+/// server's own 128 MB of buffers.
 const BUFFERS: &str = "--innodb-buffer-pool-size=1G";
 /// In a snapshot: the data of one server.
 const SNAPSHOT: &str = "notary-database";
