@@ -38,7 +38,7 @@ struct Service {
     history: HistoryWriter<Vec<u8>>,
     requests: AtomicU64,
     stop: AtomicBool,
-    /// The first state that nobody has asked for.
+    /// The first state that is in no request yet.
     front: AtomicU64,
 }
 

@@ -145,7 +145,7 @@ fn contention(backend: &Backend) {
 /// it has confirmed is there, whole: the transaction and its states. MariaDB once confirmed what its cluster had undone.
 fn at_the_same_moment(backend: &Backend) {
     const ROUNDS: u64 = 500;
-    /// Entries of a batch that nobody else wants.
+    /// Entries of a batch with states that no other batch has.
     const OWN: u64 = 5;
     let barrier = std::sync::Barrier::new(2);
     let entered: Vec<Entry> = std::thread::scope(|scope| {

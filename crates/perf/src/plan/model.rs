@@ -267,13 +267,13 @@ pub struct Run {
 pub struct Fault {
     /// The node: `notary`, `notary-2`, `bank-1`, ...
     pub node: String,
-    /// What happens to its process.
+    /// The kind of fault of its process.
     pub kind: FaultKind,
     /// When, in measured seconds.
     pub at_s: f64,
 }
 
-/// What happens to a node's process.
+/// A kind of fault of a node's process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// It is killed, and started again after the stretch.

@@ -48,6 +48,22 @@ pub(super) struct Measure<'a> {
     pub events: &'a Events,
 }
 
+/// A process that is stopped. It goes on when this is dropped.
+struct Frozen(u32);
+
+impl Frozen {
+    fn freeze(pid: u32) -> Self {
+        signal(pid, Signal::STOP);
+        Self(pid)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        signal(self.0, Signal::CONT);
+    }
+}
+
 /// The result of a stretch. It has figures even if there was a failure after it.
 pub(super) struct Measured {
     pub stretch: Stretch,
@@ -179,14 +195,22 @@ impl Measure<'_> {
                 (loaded.await, watch)
             }
         };
-        let ((mut stretch, watch), ()) = tokio::join!(measured, self.disturb(settings.warm_up));
+        let disturbed = async {
+            self.disturb(settings.warm_up).await;
+            std::future::pending::<std::convert::Infallible>().await
+        };
+        // A stretch that ends early does not wait for its fault.
+        let (mut stretch, watch) = tokio::select! {
+            measured = measured => measured,
+            never = disturbed => match never {},
+        };
         let search = matches!(load, Load::Knee(_));
         let failure = watch.end(self.ground, &mut stretch, search).await;
         let failure = failure.or(behind.err().map(RunError::from));
         (stretch, failure)
     }
 
-    /// Performs the scenario's fault, if it has one, at its moment after the warm-up. A frozen process goes on before this returns.
+    /// Performs the scenario's fault, if it has one, at its moment after the warm-up. A frozen process goes on when this returns or is dropped.
     async fn disturb(&self, warm_up: Duration) {
         let Some(fault) = &self.plan.run.fault else {
             return;
@@ -198,9 +222,8 @@ impl Measure<'_> {
         match fault.kind {
             FaultKind::Kill => signal(pid, Signal::KILL),
             FaultKind::Freeze(for_s) => {
-                signal(pid, Signal::STOP);
+                let _frozen = Frozen::freeze(pid);
                 tokio::time::sleep(seconds(for_s)).await;
-                signal(pid, Signal::CONT);
             }
         }
     }

@@ -83,7 +83,7 @@ const FAULTS: [Fault; 10] = [
     Fault::RestartCluster,
 ];
 
-/// The history, and what all clients share.
+/// The history and the state that all clients share.
 struct Run {
     history: HistoryWriter<BufWriter<File>>,
     pool: Mutex<VecDeque<StateRef>>,
