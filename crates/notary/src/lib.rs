@@ -9,6 +9,7 @@
 //! decisions that are not durable yet, so the next batch may be decided before the last one is durable.
 
 mod batch;
+mod batch_size;
 mod budget;
 mod check;
 mod clock;

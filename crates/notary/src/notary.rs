@@ -18,6 +18,7 @@ use ledger::{
 };
 use primitives::{Moment, Monotonic, Timestamp};
 
+use crate::batch_size::BatchSize;
 use crate::clock::{Arrival, BEHIND_MAX_MS, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
@@ -48,6 +49,8 @@ struct AskedBatch {
     states: usize,
     /// Every commit up to this one was durable when the question was made, so the answer shows it.
     durable: u64,
+    /// The time of the question.
+    at: Monotonic,
 }
 
 /// A request of a batch that is asked about.
@@ -84,6 +87,7 @@ pub struct Notary {
     again: VecDeque<Queued>,
     /// The batch that waits for the answer of the store.
     asked: Option<AskedBatch>,
+    batch_size: BatchSize,
     /// The number of the next question.
     next_check: u64,
     /// Every commit up to this one is durable.
@@ -106,6 +110,7 @@ impl Notary {
             requesters: Requesters::default(),
             again: VecDeque::new(),
             asked: None,
+            batch_size: BatchSize::new(options.batch_states_max),
             next_check: 0,
             durable: 0,
             overlay: Overlay::default(),
@@ -289,6 +294,7 @@ impl Notary {
             requests,
             states,
             durable: self.durable,
+            at: self.now,
         });
         Some(check)
     }
@@ -304,7 +310,7 @@ impl Notary {
                 break;
             };
             let is_full = requests.len() >= self.options.batch_requests_max
-                || states + weight > self.options.batch_states_max;
+                || states + weight > self.batch_size.states_max();
             if is_full && !requests.is_empty() {
                 break;
             }
@@ -409,6 +415,8 @@ impl Notary {
             "a decision is written after commit {}, which was durable before it",
             batch.durable
         );
+        let took_ms = self.now.passed_ms(batch.at);
+        self.batch_size.answered(batch.states, took_ms);
         let mut decision = BatchDecision::default();
         let mut places: HashMap<TxId, usize> = HashMap::new();
         self.overlay.begin(commit);

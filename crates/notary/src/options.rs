@@ -35,7 +35,8 @@ pub struct NotaryOptions {
     pub requester_burst_s: u64,
     /// Maximum number of requests in one batch.
     pub batch_requests_max: usize,
-    /// Maximum number of states in one batch. A batch of a single request may exceed it.
+    /// Maximum number of states in one batch. A batch of a single request may exceed it. Batches are smaller while the store takes long to
+    /// answer, so that the notary is never silent for long.
     pub batch_states_max: usize,
     /// Number of states in decided batches that are not durable yet at which no further batch is decided.
     pub in_flight_states_max: usize,

@@ -1,5 +1,6 @@
 //! States a second that two workers enter into a Galera cluster of three servers on this machine, without requests, signatures and peers:
-//! `cargo run --release -p notarydb --example record_speed [ROWS]`. It first enters that many rows (0), so that the tables have a size.
+//! `cargo run --release -p notarydb --example record_speed [ROWS [ARGUMENT ...]]`. It first enters that many rows (0), so that the table has a size. The arguments are given to each
+//! server, such as `--innodb-log-file-size=96M`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -75,10 +76,12 @@ fn main() {
     let rows: u64 = std::env::args()
         .nth(1)
         .map_or(0, |rows| rows.parse().expect("a number"));
-    let arguments = vec![
+    let mut arguments = vec![
         "--innodb-buffer-pool-size=1G".to_owned(),
         "--innodb-log-file-size=1G".to_owned(),
     ];
+    // The last of two settings counts.
+    arguments.extend(std::env::args().skip(2));
     let cluster = GaleraCluster::start(&ClusterOptions {
         arguments,
         ..ClusterOptions::default()

@@ -6,7 +6,8 @@
 //!
 //! A *service* is a party that several peers serve, such as a replicated notary with its workers. A request to it is at one of them,
 //! the one with the fewest requests in flight. It moves to another one if the peer is away, answers nothing for
-//! [`RequestOptions::silence_ms`], or asks to wait. An answer of any of them counts.
+//! [`RequestOptions::silence_ms`], or asks to wait. An answer of any of them counts. A server that answers after it was taken for dead is
+//! slow: it gets more time for a while, so that a busy service does not get each request several times.
 //!
 //! # Invariants
 //! - At most `in_flight_max` requests are in flight to one peer; the others wait in the order asked.
@@ -29,6 +30,12 @@ const WAIT_MIN_MS: u64 = 10;
 /// Time for which a server of a service is passed over after it has answered nothing, in milliseconds. Any answer ends it.
 const SHUNNED_MS: u64 = 5_000;
 
+/// Longest time without an answer that a slow server gets, as a multiple of [`RequestOptions::silence_ms`]. If it fails, its requests wait
+/// that long.
+const PATIENCE_MAX: u64 = 3;
+/// Time for which a slow server gets more time, in milliseconds.
+const PATIENT_MS: u64 = 30_000;
+
 /// Longest pause before a service is asked again that asked to wait, in milliseconds. Its servers may be back any time.
 const SERVICE_WAIT_MAX_MS: u64 = 10_000;
 /// Doublings of the time without an answer after which a request moves on.
@@ -41,7 +48,8 @@ pub struct RequestOptions {
     pub in_flight_max: usize,
     /// The delay after which an unanswered request is sent again.
     pub resend: BackOff,
-    /// The time without any answer after which the requests to a server of a service move to another one, in milliseconds.
+    /// The time without any answer after which the requests to a server of a service move to another one, in milliseconds. A server that was
+    /// slow gets up to three times as much.
     pub silence_ms: u64,
 }
 
@@ -106,8 +114,10 @@ struct Peer {
     queue: BTreeMap<u64, RequestId>,
     /// The time of its latest answer.
     heard: Option<Monotonic>,
-    /// As a server of a service it is passed over until then.
-    shunned_until: Option<Monotonic>,
+    /// When it was taken for dead, if it has answered nothing since. As a server of a service it is passed over for a while.
+    shunned_at: Option<Monotonic>,
+    /// The time without an answer that it gets as a slow server, in milliseconds, and until when.
+    patience: Option<(u64, Monotonic)>,
 }
 
 #[derive(Debug)]
@@ -267,7 +277,7 @@ impl Requests {
         self.take_back(peer);
         let known = self.peers.entry(peer).or_default();
         known.up = true;
-        (known.heard, known.shunned_until) = (None, None);
+        (known.heard, known.shunned_at) = (None, None);
         let services = self.services.values();
         let fellows: BTreeSet<PartyId> = services
             .filter(|servers| servers.contains(&peer))
@@ -420,11 +430,11 @@ impl Requests {
         let cost = |(place, peer): &(usize, &PartyId)| {
             let known = self.peers.get(*peer);
             let is_up = known.is_some_and(|known| known.up);
-            let shunned = known.and_then(|known| known.shunned_until);
+            let shunned = known.and_then(|known| known.shunned_at);
             let load = known.map_or(0, |known| known.in_flight + known.queue.len());
             (
                 !is_up,
-                shunned.is_some_and(|until| now < until),
+                shunned.is_some_and(|at| now.passed_ms(at) < SHUNNED_MS),
                 Some(**peer) == not,
                 load,
                 // Servers with the same load take turns.
@@ -438,7 +448,7 @@ impl Requests {
     /// Passes over a silent server for a while.
     fn shun(&mut self, id: &RequestId, peer: &PartyId, now: Monotonic) {
         if let Some(known) = self.peers.get_mut(peer) {
-            known.shunned_until = Some(now.after_ms(SHUNNED_MS));
+            known.shunned_at = Some(now);
         }
         if let Some(request) = self.outstanding.get_mut(id) {
             // Clipped far beyond the longest wait.
@@ -459,15 +469,30 @@ impl Requests {
 
     /// Notes an answer of a peer.
     fn heard(&mut self, peer: &PartyId, now: Monotonic) {
+        let patience_ms = self.patience_ms(peer, now);
+        let longest_ms = self.options.silence_ms * PATIENCE_MAX;
         if let Some(known) = self.peers.get_mut(peer) {
-            (known.heard, known.shunned_until) = (Some(now), None);
+            if let Some(at) = known.shunned_at.take() {
+                let needed_ms = patience_ms + now.passed_ms(at);
+                // Twice as much, because answers vary.
+                let granted_ms = (2 * needed_ms).min(longest_ms);
+                known.patience = Some((granted_ms, now.after_ms(PATIENT_MS)));
+            }
+            known.heard = Some(now);
         }
+    }
+
+    /// Returns the time without an answer after which a peer counts as silent, in milliseconds.
+    fn patience_ms(&self, peer: &PartyId, now: Monotonic) -> u64 {
+        let granted = self.peers.get(peer).and_then(|known| known.patience);
+        let granted = granted.filter(|(_, until)| now < *until);
+        granted.map_or(self.options.silence_ms, |(patience_ms, _)| patience_ms)
     }
 
     /// Returns whether a peer has answered nothing for so long that its requests to services go to others.
     fn is_silent(&self, peer: &PartyId, now: Monotonic) -> bool {
         let heard = self.peers.get(peer).and_then(|known| known.heard);
-        heard.is_none_or(|heard| now.passed_ms(heard) >= self.options.silence_ms)
+        heard.is_none_or(|heard| now.passed_ms(heard) >= self.patience_ms(peer, now))
     }
 
     /// Sets the time at which a request in flight is looked at next.
@@ -481,7 +506,8 @@ impl Requests {
             true => {
                 // After each of them was silent, all of them have more time.
                 let turns = request.moves / self.servers(&request.party).len() as u32;
-                let silence = self.options.silence_ms << turns.min(SILENCE_DOUBLINGS_MAX);
+                let silence =
+                    self.patience_ms(&request.peer, now) << turns.min(SILENCE_DOUBLINGS_MAX);
                 repeat_at.min(now.after_ms(silence))
             }
             false => repeat_at,

@@ -275,6 +275,40 @@ fn requests_to_a_service_leave_a_silent_server() {
 }
 
 #[test]
+fn a_slow_server_of_a_service_gets_more_time_for_a_while() {
+    let mut b = Bench::new(10);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.timer(700, "Q1");
+    b.timer(900, "");
+    // P had needed 900 ms. It gets twice as much.
+    b.answered(1, 'P', true, "");
+    b.ask(2, 'S', "Q2");
+    b.answered(2, 'Q', true, "");
+    b.ask(3, 'Q', "Q3");
+    b.ask(4, 'S', "P4");
+    b.timer(2_699, "");
+    b.timer(2_700, "Q4");
+    // At most three times the usual time, so that a server that fails is noticed.
+    b.timer(3_000, "");
+    b.answered(4, 'P', true, "");
+    b.answered(3, 'Q', true, "");
+    b.ask(5, 'Q', "Q5");
+    b.ask(6, 'S', "P6");
+    b.timer(5_099, "");
+    b.timer(5_100, "Q6");
+    b.answered(5, 'Q', true, "");
+    b.answered(6, 'Q', true, "");
+    // After a while it gets as much as the others.
+    b.now = 33_000;
+    b.ask(7, 'Q', "Q7");
+    b.ask(8, 'S', "P8");
+    b.timer(33_699, "");
+    b.timer(33_700, "Q8");
+}
+
+#[test]
 fn a_service_whose_servers_are_all_silent_is_asked_now_and_then() {
     let mut b = Bench::new(10);
     b.up('P', "");
