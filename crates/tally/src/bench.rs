@@ -8,6 +8,7 @@ mod load;
 mod node;
 mod production;
 mod report;
+mod takeover;
 
 use crate::demo::signals;
 use crate::failure::Failure;
@@ -68,7 +69,7 @@ enum Benchmark {
     Attachments,
     /// Payments in blocks of a chain, on one node and on four, and the catch-up speed of a new node.
     Chain,
-    /// Nodes on a database server and a replicated notary, and how long a failover takes.
+    /// Nodes on a database server and a replicated notary, and how long a failover and a takeover take.
     Production,
 }
 

@@ -157,6 +157,7 @@ impl<'a> Course<'a> {
         let measured = measured?;
         if let (Some(fault), Ground::Ours(ours)) = (&plan.run.fault, &mut self.grounds[self.here].1)
             && fault.kind == FaultKind::Kill
+            && measured.has_struck
         {
             let step = Shown::begin(self.events, Step::Restart);
             ours.revive(&fault.node).await?;

@@ -102,6 +102,14 @@ pub enum RunError {
     /// A scenario about a chain cannot use agents.
     #[error("a scenario about a chain generates its load here; leave --agent out")]
     ChainAgents,
+    /// A fault of a node cannot be combined with agents.
+    #[error("a scenario with run.fault generates its load here; leave --agent out")]
+    FaultAgents,
+    /// A stretch ended before its fault.
+    #[error(
+        "the stretch ended before the fault of {0}; make run.fault.at_s smaller than its measured time"
+    )]
+    FaultMissed(String),
     /// Every point needs more cores than this machine has.
     #[error("every point gives a node more cores than the {0} that this machine has for it")]
     TooFewCores(u32),
@@ -134,7 +142,10 @@ impl RunError {
             RunError::Site(error) => error.code(),
             RunError::Work { failed, .. } => &failed.fault.code,
             RunError::Chain { fault, .. } => &fault.code,
-            RunError::ChainAgents | RunError::Mix(_) => "lab.bad_scenario",
+            RunError::ChainAgents
+            | RunError::FaultAgents
+            | RunError::FaultMissed(_)
+            | RunError::Mix(_) => "lab.bad_scenario",
             RunError::TooFewCores(_) => TOO_FEW_CORES,
             RunError::Plan(error) => error.code(),
             RunError::NodeDied { .. } => NODE_DIED,

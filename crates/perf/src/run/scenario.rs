@@ -56,6 +56,9 @@ pub(super) async fn run_points(
             // Payments are the only work, and they are not a workload.
             Some(_) if options.agents.is_some() => return Err(RunError::ChainAgents),
             Some(_) => Vec::new(),
+            None if options.agents.is_some() && has_fault(&given.0) => {
+                return Err(RunError::FaultAgents);
+            }
             None => mixes(&given.0, options)?,
         };
         Ok((given, mixes))
@@ -178,6 +181,10 @@ fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunEr
         Ok(Arc::new(mix))
     });
     mixes.collect()
+}
+
+fn has_fault(points: &[PointPlan]) -> bool {
+    points.iter().any(|point| point.plan.run.fault.is_some())
 }
 
 /// Returns the scenario's data that are known before it runs.

@@ -1,7 +1,7 @@
 //! One measured stretch of load: workers set up, warm-up, load with everything watched, workers torn down.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::error::RunError;
@@ -68,6 +68,8 @@ impl Drop for Frozen {
 pub(super) struct Measured {
     pub stretch: Stretch,
     pub failure: Option<RunError>,
+    /// Whether the scenario's fault has struck.
+    pub has_struck: bool,
 }
 
 /// Runs a mix in the load engine.
@@ -107,7 +109,17 @@ impl Measure<'_> {
             seconds: expected_seconds(self.plan),
             live: Arc::clone(&live),
         });
-        let (stretch, mut failure) = self.measured(live).await;
+        let struck = AtomicBool::new(false);
+        let (stretch, mut failure) = self.measured(live, &struck).await;
+        let has_struck = struck.into_inner();
+        if let (Some(fault), None, false, false) = (
+            &self.plan.run.fault,
+            &failure,
+            has_struck,
+            self.stop.is_asked(),
+        ) {
+            failure = Some(RunError::FaultMissed(fault.node.clone()));
+        }
         let torn_down = self.mix.tear_down().await;
         if let (None, Err(failed)) = (&failure, torn_down) {
             failure = Some(work("tearing a worker down", failed));
@@ -116,7 +128,11 @@ impl Measure<'_> {
             label: self.label.clone(),
             stretch: Arc::new(stretch.clone()),
         });
-        Ok(Measured { stretch, failure })
+        Ok(Measured {
+            stretch,
+            failure,
+            has_struck,
+        })
     }
 
     /// Runs the stretch on agents, which have their own workers.
@@ -164,10 +180,14 @@ impl Measure<'_> {
             label: self.label.clone(),
             stretch: Arc::new(stretch.clone()),
         });
-        Ok(Measured { stretch, failure })
+        Ok(Measured {
+            stretch,
+            failure,
+            has_struck: false,
+        })
     }
 
-    async fn measured(&self, live: Arc<Live>) -> (Stretch, Option<RunError>) {
+    async fn measured(&self, live: Arc<Live>, struck: &AtomicBool) -> (Stretch, Option<RunError>) {
         let driven = Arc::new(Driving {
             mix: Arc::clone(self.mix),
         });
@@ -196,7 +216,7 @@ impl Measure<'_> {
             }
         };
         let disturbed = async {
-            self.disturb(settings.warm_up).await;
+            self.disturb(settings.warm_up, struck).await;
             std::future::pending::<std::convert::Infallible>().await
         };
         // A stretch that ends early does not wait for its fault.
@@ -210,8 +230,8 @@ impl Measure<'_> {
         (stretch, failure)
     }
 
-    /// Performs the scenario's fault, if it has one, at its moment after the warm-up. A frozen process goes on when this returns or is dropped.
-    async fn disturb(&self, warm_up: Duration) {
+    /// Performs the scenario's fault, if it has one, at its moment after the warm-up, and notes that it struck. A frozen process goes on when this returns or is dropped.
+    async fn disturb(&self, warm_up: Duration, struck: &AtomicBool) {
         let Some(fault) = &self.plan.run.fault else {
             return;
         };
@@ -219,6 +239,7 @@ impl Measure<'_> {
         let Some(pid) = self.ground.pid(&fault.node) else {
             return;
         };
+        struck.store(true, Ordering::Relaxed);
         match fault.kind {
             FaultKind::Kill => signal(pid, Signal::KILL),
             FaultKind::Freeze(for_s) => {

@@ -30,6 +30,9 @@ pub struct NetworkOptions {
     pub database: bool,
     /// Whether they reach it through a proxy that can delay ([`Network::set_database_latency`](super::Network::set_database_latency)).
     pub database_link: bool,
+    /// Whether the first bank has a second process on the same database, which waits to take over
+    /// ([`Network::standby`](super::Network::standby)). Needs `database`.
+    pub standby: bool,
     /// Workers of a replicated notary on a database that the network starts. 0: a single notary.
     pub notary_workers: usize,
     /// The database of a replicated notary.
@@ -56,6 +59,7 @@ impl NetworkOptions {
             validating: false,
             database: false,
             database_link: false,
+            standby: false,
             notary_workers: 0,
             notary_backend: NotaryBackend::Galera,
             requesters: 0,

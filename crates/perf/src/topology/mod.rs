@@ -14,6 +14,7 @@ mod network;
 mod network_error;
 mod notary_database;
 mod process;
+mod standby;
 
 pub use affinity::cores;
 pub use care::NodeCare;
@@ -29,3 +30,4 @@ pub use notary_database::NotaryBackend;
 pub use pgserver::free_ports;
 pub use process::{NodeProcess, ProcessError, Program, signal, tail};
 pub use rustix::process::Signal;
+pub use standby::Standby;

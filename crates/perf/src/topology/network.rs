@@ -22,10 +22,11 @@ use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
 use super::notary_database::{NotaryBackend, NotaryDatabase};
 use super::process::{NodeProcess, Program, tail};
+use super::standby::{Standby, StandbyPorts, local};
 use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
 
 /// A node prints this on standard output when it is ready.
-const READY: &str = "\"ready\":";
+pub(super) const READY: &str = "\"ready\":";
 /// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
 /// Time limit for a node to finish its work.
@@ -34,7 +35,7 @@ pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 /// In a node's folder: the certificate that its API chains to.
 pub(super) const ROOT_FILE: &str = "root.pem";
 /// In a node's folder: its configuration.
-const CONFIG_FILE: &str = "node.toml";
+pub(super) const CONFIG_FILE: &str = "node.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
 /// The file in a node's folder that identifies its store.
@@ -49,6 +50,7 @@ pub struct Network {
     notary: Member,
     banks: Vec<Member>,
     workers: Vec<Member>,
+    standby: Option<Standby>,
     requesters: Vec<PathBuf>,
     notary_database: Option<NotaryDatabase>,
     links: Option<Links>,
@@ -111,20 +113,34 @@ impl Network {
             }
         };
         let members = options.members();
-        let ports = free_ports(2 * members).map_err(|source| system("free ports", source))?;
+        let ports = 2 * (members + usize::from(options.standby));
+        let mut ports = free_ports(ports).map_err(|source| system("free ports", source))?;
+        let standby = options.standby.then(|| ports.split_off(2 * members));
+        let standby = standby.map(|two| StandbyPorts {
+            p2p: two[0],
+            api: two[1],
+        });
         // A link can identify a process as soon as it runs.
         let pids: Vec<Arc<AtomicU32>> = (0..members).map(|_| Arc::default()).collect();
         let links = match options.links {
             true => Some(links(&ports, &pids).map_err(|source| system("links", source))?),
             false => None,
         };
-        let advertised = match &links {
+        let mut advertised = match &links {
             Some(links) => {
                 let addresses = links.addresses().iter();
                 addresses.map(|link| vec![link.to_string()]).collect()
             }
             None => options.advertised.clone(),
         };
+        if let Some(standby) = &standby {
+            advertised.resize(members, Vec::new());
+            let first = &mut advertised[1];
+            if first.is_empty() {
+                first.push(local(ports[2]).to_string());
+            }
+            first.push(local(standby.p2p).to_string());
+        }
         let description = root.join("NETWORK.toml");
         fs::write(&description, options.network_toml(&ports, &advertised))
             .map_err(|source| system(&description.display().to_string(), source))?;
@@ -180,6 +196,7 @@ impl Network {
             notary: member(0, legal_name(NOTARY))?,
             banks: banks?,
             workers: workers?,
+            standby: None,
             requesters: (options.nodes()..members)
                 .map(|at| nodes.join(options.folder_name(at)))
                 .collect(),
@@ -194,6 +211,12 @@ impl Network {
         }
         if options.database {
             network.add_database(options.database_link)?;
+        }
+        if let Some(ports) = standby {
+            let first = &network.banks[0];
+            let folder = nodes.join(format!("{}-standby", options.folder_name(1)));
+            let program = first.process.program().clone();
+            network.standby = Some(Standby::new(&first.folder, &folder, program, ports)?);
         }
         Ok(network)
     }
@@ -217,6 +240,11 @@ impl Network {
         }
         self.notary_database = Some(database);
         Ok(())
+    }
+
+    /// Returns the second process of the first bank. It is started apart from the others ([`NetworkOptions::standby`]).
+    pub fn standby(&mut self) -> Option<&mut Standby> {
+        self.standby.as_mut()
     }
 
     /// Returns the cluster of the replicated notary, for tests that disturb it.
@@ -394,15 +422,19 @@ impl Network {
             .collect()
     }
 
-    /// Returns a member's API with its bootstrapped token.
+    /// Returns a member's API with its bootstrapped token: at both addresses, if it has a second process.
     pub fn endpoint(&self, who: Who) -> Result<Endpoint, NetworkError> {
         let member = self.member(who);
         let read = |name: &str| {
             let path = member.folder.join(name);
             fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
         };
+        let mut address = format!("127.0.0.1:{}", member.api_port);
+        if let (Who::Bank(0), Some(standby)) = (who, &self.standby) {
+            address = format!("{address}, {}", standby.api());
+        }
         Ok(Endpoint {
-            address: format!("127.0.0.1:{}", member.api_port),
+            address,
             server_name: "localhost".into(),
             root_pem: read(ROOT_FILE)?,
             token: read(TOKEN_FILE)?.trim().into(),

@@ -128,6 +128,11 @@ impl NodeProcess {
         &self.program.name
     }
 
+    /// The program that it runs.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Its log file.
     pub fn log(&self) -> &Path {
         &self.program.log

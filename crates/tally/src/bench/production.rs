@@ -1,5 +1,5 @@
 //! `bench production`: nodes on a database server and a replicated notary, against nodes with their own store. It runs scenarios of the
-//! laboratory, each with its audit, and takes figures from their reports.
+//! laboratory, each with its audit, and takes figures from their reports. Then a bank's second process takes over.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,9 @@ use serde::Serialize;
 
 use super::BenchArgs;
 use super::report::line;
+use super::takeover::{self, Fault};
+use crate::demo::progress::Step;
+use crate::demo::signals;
 use crate::failure::Failure;
 use crate::lab::run as lab;
 use crate::lab::scenario::Opening;
@@ -20,6 +23,10 @@ use crate::lab::scenario::Opening;
 const FAILOVER_OUTSTANDING: u32 = 100;
 /// Minimum length of a window with a fault, in seconds.
 const FAULT_SECONDS: u32 = 6;
+
+/// Names of the faults of a bank's process.
+const KILLED: &str = "process killed";
+const FROZEN: &str = "process frozen";
 
 /// The fields of the benchmark's line of JSON. Rates are medians of windows.
 #[derive(Debug, Serialize)]
@@ -42,6 +49,11 @@ struct ProductionReport {
     failover_s: f64,
     /// Both medians, and that without a fault.
     failover: BTreeMap<String, f64>,
+    /// The longest time for which no payment of a bank completed when its process was killed or frozen and a second one took over, in seconds:
+    /// the larger of the two medians.
+    takeover_s: f64,
+    /// Both medians.
+    takeover: BTreeMap<String, f64>,
     /// The machine's load average at the end.
     load_average: f64,
 }
@@ -49,22 +61,25 @@ struct ProductionReport {
 /// Runs the benchmark and prints the line.
 pub fn run(arguments: &BenchArgs) -> Result<(), Failure> {
     let (seconds, windows) = (arguments.window_seconds, arguments.windows);
-    let set = |seconds: u32, outstanding: u32| {
-        vec![
+    let set = |seconds: u32, outstanding: Option<u32>| {
+        let mut set = vec![
             format!("run.seconds={seconds}"),
             format!("run.repeats={windows}"),
             "run.warm_up_s=1".to_owned(),
-            format!("load.outstanding={outstanding}"),
-        ]
+        ];
+        set.extend(outstanding.map(|outstanding| format!("load.outstanding={outstanding}")));
+        set
     };
-    let usual = set(seconds, arguments.outstanding);
+    let usual = set(seconds, Some(arguments.outstanding));
+    // The scenario's own number fits into the queues of the notary with requests of every size.
+    let of_notary = set(seconds, None);
     // A fault needs time before and after it.
-    let with_fault = set(seconds.max(FAULT_SECONDS), FAILOVER_OUTSTANDING);
+    let with_fault = set(seconds.max(FAULT_SECONDS), Some(FAILOVER_OUTSTANDING));
     let open = |name: &str, full: bool, set: &[String]| Opening::sized(full).with(set).open(name);
     let plans = [
         open("database", false, &usual)?,
         // Its published size has one and ten million states.
-        open("notary-states", true, &usual)?,
+        open("notary-states", true, &of_notary)?,
         open("failover", false, &with_fault)?,
     ];
     let report = run_plans(&plans)?;
@@ -83,6 +98,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), Failure> {
     let failover = medians(failover, |stretch| {
         stretch.latencies.quantile_ms(1.0) / 1_000.0
     })?;
+    let takeover = takeovers(windows)?;
     let (pg, own) = (of(&by_database, "postgres")?, of(&by_database, "embedded")?);
     let report = ProductionReport {
         pg_issue_pay_per_s: pg,
@@ -93,10 +109,31 @@ pub fn run(arguments: &BenchArgs) -> Result<(), Failure> {
         galera_notary,
         failover_s: of(&failover, "worker killed")?.max(of(&failover, "worker frozen")?),
         failover,
+        takeover_s: of(&takeover, KILLED)?.max(of(&takeover, FROZEN)?),
+        takeover,
         load_average: load_average(),
     };
     println!("{}", line(&report).map_err(anyhow::Error::from)?);
     Ok(())
+}
+
+/// Has a bank's process fail as many times in each way as there are windows. Returns the medians.
+fn takeovers(times: u32) -> Result<BTreeMap<String, f64>, Failure> {
+    let mut medians = BTreeMap::new();
+    for (name, fault) in [(KILLED, Fault::Killed), (FROZEN, Fault::Frozen)] {
+        let mut figures = Vec::new();
+        signals::run(async {
+            for time in 1..=times {
+                let step = Step::begin(&format!("bank's process {name}, repeat {time}"));
+                let silence_s = takeover::measure(fault).await?;
+                step.done(&format!("{silence_s:.2} s without a payment"));
+                figures.push(silence_s);
+            }
+            Ok(())
+        })?;
+        medians.insert(name.to_owned(), median(&figures));
+    }
+    Ok(medians)
 }
 
 /// Runs the scenarios and draws their progress. Fails if an audit found violations or a scenario did not end.

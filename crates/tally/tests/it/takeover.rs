@@ -4,12 +4,11 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use client::{Client, Endpoint};
-use perf::topology::{Network, NetworkOptions, Who, free_ports, tail};
+use perf::topology::{Network, NetworkOptions, Standby, Who, tail};
 use rustix::process::Signal;
 
 use crate::stage::banks::Banks;
@@ -31,7 +30,6 @@ const CONFIG_FILE: &str = "node.toml";
 /// A network with two processes of bank A. Each connection of the hot process passes a proxy, and so does each connection to another node.
 struct Stage {
     banks: Banks,
-    cold: Cold,
     network: Network,
     /// In front of the notary, the hot process of bank A, and bank B, for other nodes.
     peers: [Proxy; 3],
@@ -40,34 +38,24 @@ struct Stage {
     /// Between the hot process and the database.
     database: Proxy,
     client: Client,
-    /// The folder of the cold process.
-    _folder: tempfile::TempDir,
 }
 
 impl Stage {
     /// Brings all up, and waits until both banks complete flows and the cold process waits for the lease.
     async fn open() -> Self {
-        let [peers_port, api_port] = free_ports(2).expect("two ports")[..] else {
-            unreachable!("two were asked for");
-        };
         let peers = [(); 3].map(|()| Proxy::start());
         let (api, database) = (Proxy::start(), Proxy::start());
-        let mut advertised: Vec<Vec<String>> = peers
+        let advertised = peers
             .iter()
             .map(|proxy| vec![proxy.address().to_string()])
             .collect();
-        advertised[1].push(local(peers_port).to_string());
         let options = NetworkOptions {
             database: true,
+            standby: true,
             advertised,
             ..stage::options(&["A", "B"])
         };
         let mut network = Network::bootstrap(&options).expect("folders and a server");
-        let folder = tempfile::tempdir().expect("a folder");
-        let cold = folder.path().join("bank-a");
-        copy_files(network.folder(A), &cold);
-        set_address(&cold, "p2p", local(peers_port));
-        set_address(&cold, "api", local(api_port));
         for (proxy, who) in peers.iter().zip([Who::Notary, A, B]) {
             proxy.lead_to(address(network.folder(who), "p2p"));
         }
@@ -79,29 +67,41 @@ impl Stage {
         let text = text.replace(&server.to_string(), &database.address().to_string());
         fs::write(&config, text).expect("written");
         network.start_all().expect("all start");
+        let standby = network.standby().expect("it was asked for").api();
         let client = Client::new(Endpoint {
-            address: format!("{}, {}", api.address(), local(api_port)),
+            address: format!("{}, {standby}", api.address()),
             ..network.endpoint(A).expect("bootstrap wrote it")
         });
         let client = client.expect("an endpoint");
         let clients = [client.clone(), stage::client(&network, B)];
         let banks = Banks::open_at(&network, clients, OUTSTANDING).await;
-        let cold = Cold::start(&cold);
-        cold.reaches("waits for the lease").await;
-        let stage = Self {
+        let mut stage = Self {
             banks,
-            cold,
             network,
             peers,
             api,
             database,
             client,
-            _folder: folder,
         };
+        stage.cold().process().start().expect("it starts");
+        stage.cold_reaches(Standby::has_waited).await;
         stage.completes_flows().await;
         // The hot process learns with its next renewal that another one waits.
         stage.renews(2).await;
         stage
+    }
+
+    /// The process of bank A that waits to take over.
+    fn cold(&mut self) -> &mut Standby {
+        self.network.standby().expect("it was asked for")
+    }
+
+    async fn cold_reaches(&mut self, state: impl Fn(&Standby) -> bool) {
+        let end = Instant::now() + DEADLINE;
+        while !state(self.cold()) {
+            assert!(Instant::now() < end, "{}", self.cold().log());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// Waits until each bank has completed some more flows.
@@ -125,10 +125,10 @@ impl Stage {
     }
 
     /// Waits until the cold process has taken over and both banks complete flows. Prints the times.
-    async fn takes_over(&self, disturbed: Instant, what: &str) {
-        self.cold.reaches("took the lease").await;
+    async fn takes_over(&mut self, disturbed: Instant, what: &str) {
+        self.cold_reaches(Standby::has_taken_over).await;
         let lease = disturbed.elapsed();
-        self.cold.reaches("\"ready\":").await;
+        self.cold_reaches(Standby::is_ready).await;
         let ready = disturbed.elapsed();
         let before = self.banks.answered_by(0).await;
         stage::eventually("a flow of the cold process", async || {
@@ -204,20 +204,6 @@ fn local(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// Copies a node's folder without its data.
-fn copy_files(from: &Path, into: &Path) {
-    fs::create_dir_all(into.join("network/nodes")).expect("made");
-    for folder in ["", "network", "network/nodes"] {
-        for entry in fs::read_dir(from.join(folder)).expect("readable") {
-            let entry = entry.expect("readable");
-            if entry.file_type().expect("known").is_file() {
-                let to = into.join(folder).join(entry.file_name());
-                fs::copy(entry.path(), to).expect("copied");
-            }
-        }
-    }
-}
-
 fn read_config(folder: &Path) -> toml::Table {
     let text = fs::read_to_string(folder.join(CONFIG_FILE)).expect("readable");
     text.parse().expect("TOML")
@@ -228,60 +214,6 @@ fn address(folder: &Path, section: &str) -> SocketAddr {
     let config = read_config(folder);
     let listen = config[section]["listen"].as_str().expect("an address");
     listen.parse().expect("an address")
-}
-
-fn set_address(folder: &Path, section: &str, address: SocketAddr) {
-    let mut config = read_config(folder);
-    config[section]["listen"] = address.to_string().into();
-    fs::write(folder.join(CONFIG_FILE), config.to_string()).expect("written");
-}
-
-/// The process of bank A that waits to take over.
-struct Cold {
-    process: Child,
-    log: PathBuf,
-}
-
-impl Cold {
-    fn start(folder: &Path) -> Self {
-        let log = folder.join("cold.log");
-        let file = fs::File::create(&log).expect("made");
-        let process = std::process::Command::new(stage::binary())
-            .args(["node", "run", "--standby"])
-            .arg(folder)
-            .stdout(file.try_clone().expect("cloned"))
-            .stderr(file)
-            .spawn()
-            .expect("starts");
-        Self { process, log }
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().expect("it runs");
-        self.process.wait().expect("it has ended");
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(&self.log).expect("readable")
-    }
-
-    async fn reaches(&self, text: &str) {
-        let end = Instant::now() + DEADLINE;
-        while !self.log().contains(text) {
-            assert!(Instant::now() < end, "waits for {text}: {}", self.log());
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-}
-
-impl Drop for Cold {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("--- the end of the cold process\n{}", tail(&self.log));
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -322,7 +254,7 @@ async fn a_process_that_loses_the_database_ends_and_is_replaced() {
     stage.hot_ends().await;
     println!("ended {} ms after the cut", cut.elapsed().as_millis());
     assert!(
-        !stage.cold.log().contains("\"ready\":"),
+        !stage.cold().is_ready(),
         "the hot process ends before the other one begins"
     );
     stage.takes_over(cut, "lost the database").await;
@@ -330,7 +262,7 @@ async fn a_process_that_loses_the_database_ends_and_is_replaced() {
     stage.database.cut(false);
     stage.hot_stands_by().await;
     let killed = Instant::now();
-    stage.cold.kill();
+    stage.cold().process().kill();
     let hot = stage.network.process(A);
     tokio::task::block_in_place(|| hot.wait_ready(DEADLINE)).expect("it takes over");
     println!("ready again after {} ms", killed.elapsed().as_millis());
@@ -341,13 +273,13 @@ async fn a_process_that_loses_the_database_ends_and_is_replaced() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_loses_its_peers_and_clients_goes_on() {
-    let stage = Stage::open().await;
+    let mut stage = Stage::open().await;
     let proxies = || stage.peers.iter().chain([&stage.api]);
     proxies().for_each(|proxy| proxy.cut(true));
     // For longer than the lease lasts.
     stage.renews(5).await;
     proxies().for_each(|proxy| proxy.cut(false));
     stage.completes_flows().await;
-    assert!(!stage.cold.log().contains("took the lease"));
+    assert!(!stage.cold().has_taken_over());
     stage.close().await;
 }
