@@ -32,7 +32,32 @@ def test_a_folder_says_where_its_node_is(tmp_path: pathlib.Path, listen: str, re
     assert found.token == "abc"
 
 
-@pytest.mark.parametrize("url", ["http://node:1", "https://", "https://u@node", "https://node:99999", "https://node/v1", "node"])
+@pytest.mark.parametrize(
+    ("url", "addresses"),
+    [
+        ("https://a:1", [("a", 1)]),
+        ("https://a:1,https://b:2", [("a", 1), ("b", 2)]),
+        ("https://a:1, https://b", [("a", 1), ("b", 443)]),
+    ],
+)
+def test_a_node_with_a_process_on_standby_has_several_addresses(url: str, addresses: list[tuple[str, int]]) -> None:
+    assert Endpoint.of_url(url, "-----BEGIN CERTIFICATE-----", token="t").addresses == addresses
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a:1,",
+        "https://a:1,http://b:2",
+        "https://a:1,b:2",
+        "http://node:1",
+        "https://",
+        "https://u@node",
+        "https://node:99999",
+        "https://node/v1",
+        "node",
+    ],
+)
 def test_an_address_that_makes_no_sense_is_refused(tmp_path: pathlib.Path, url: str) -> None:
     with pytest.raises(BadEndpoint):
         Client(url, root=write(tmp_path, "x:1") / "root.pem")

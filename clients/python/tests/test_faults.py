@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import pathlib
+import socket
 import ssl
 import subprocess
 import time
@@ -74,6 +76,31 @@ def test_a_start_with_a_client_id_survives_a_lost_answer(fake: FakeNode, asynchr
     fake.scripts = [fake.answers(""), fake.answers(cut), fake.answers(http(200, DONE))]
     assert run(fake, asynchronous).transactions == ["aa"]
     assert len(fake.requests) == 3
+
+
+@both
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_the_process_on_standby_is_asked_when_the_first_one_does_not_answer(
+    fake: FakeNode, asynchronous: bool, is_silent: bool
+) -> None:
+    end = fake.endpoint
+    with socket.create_server(("127.0.0.1", 0)) as first:
+        # A stopped process has a port that accepts connections, but it says nothing.
+        here = ("127.0.0.1", first.getsockname()[1])
+        if not is_silent:
+            first.close()
+        fake.endpoint = dataclasses.replace(end, host=here[0], port=here[1], others=((end.host, end.port),))
+        fake.scripts = [fake.answers(http(200, DONE))]
+        assert run(fake, asynchronous, connect_s=1.0).status == "delivered"
+
+
+@both
+def test_a_node_none_of_whose_processes_answers_is_an_error(fake: FakeNode, asynchronous: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as first:
+        port = first.getsockname()[1]
+    fake.endpoint = dataclasses.replace(fake.endpoint, port=port, others=(("127.0.0.1", port),))
+    with pytest.raises(ConnectionFailed, match=str(port)):
+        run(fake, asynchronous, retry=Retry(lost=0))
 
 
 @both

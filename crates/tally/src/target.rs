@@ -31,7 +31,8 @@ pub struct Target {
         required_unless_present = "url"
     )]
     node: Option<PathBuf>,
-    /// The address of its API, such as https://host:10443; takes precedence over a folder
+    /// The address of its API, such as https://host:10443; takes precedence over a folder. If a second process of the node is on standby, the
+    /// addresses of both, separated by a comma
     #[arg(long, value_name = "URL", requires = "root", requires = "token_file")]
     url: Option<String>,
     /// The network's root certificate (PEM)
@@ -154,29 +155,32 @@ fn reachable(listen: &str) -> String {
         .unwrap_or(listen)
 }
 
-/// Returns `host:port` of a URL.
+/// Returns `host:port` of a URL, or of several with commas between them.
 fn address(url: &str) -> Result<String, Failure> {
-    let rest = url
-        .strip_prefix("https://")
-        // The scheme may be left out.
-        .unwrap_or(url)
-        .trim_end_matches('/');
     let bad = |why: &str| {
         Failure::usage(
             "tally.bad_url",
             format!("'{url}': {why}"),
-            "Give it as https://host:port",
+            "Give it as https://host:port, or as https://host:port,https://host2:port for a node with a process on standby.",
         )
     };
-    if rest.contains("://") {
-        return Err(bad("only https is spoken"));
-    }
-    match rest.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
-            Ok(rest.to_owned())
+    let mut addresses = Vec::new();
+    for one in url.split(',') {
+        let one = one.trim();
+        // The scheme may be left out.
+        let rest = one.strip_prefix("https://").unwrap_or(one);
+        let rest = rest.trim_end_matches('/');
+        if rest.contains("://") {
+            return Err(bad("only https is spoken"));
         }
-        _ => Err(bad("no host and port")),
+        match rest.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                addresses.push(rest);
+            }
+            _ => return Err(bad("no host and port")),
+        }
     }
+    Ok(addresses.join(","))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -204,6 +208,10 @@ mod tests {
             ("https://host", None),
             (":1", None),
             ("host:99999", None),
+            ("https://a:1,https://b:2/", Some("a:1,b:2")),
+            ("https://a:1, b:2", Some("a:1,b:2")),
+            ("https://a:1,", None),
+            ("https://a:1,http://b:2", None),
         ] {
             assert_eq!(address(url).ok().as_deref(), expected, "{url}");
         }

@@ -55,6 +55,13 @@ class Endpoint:
     login: Login | None = field(default=None, repr=False)
     #: The name that the node's certificate must bear.
     server_name: str = SERVER_NAME
+    #: Further addresses of the same node: of its process on standby.
+    others: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """All addresses, the first one first."""
+        return [(self.host, self.port), *self.others]
 
     @classmethod
     def of_folder(cls, folder: PathLike) -> Endpoint:
@@ -82,11 +89,9 @@ class Endpoint:
         login: Login | None = None,
         server_name: str = SERVER_NAME,
     ) -> Endpoint:
-        """Returns the node at `https://host:port`; `root` is the path of the network's root certificate, or its PEM text."""
-        parts = urlsplit(url)
-        if parts.scheme != "https" or parts.path not in ("", "/") or parts.query or parts.username is not None:
-            raise BadEndpoint(f"'{url}' is not of the form https://host:port")
-        host, port = _host_and_port(parts.netloc)
+        """Returns the node at `https://host:port`, or at `https://host:port,https://host2:port` if a process of it is on standby.
+        `root` is the path of the network's root certificate, or its PEM text."""
+        (host, port), *others = [_of_url(one.strip()) for one in url.split(",")]
         given = [one for one in (token, token_file, login) if one is not None]
         if len(given) > 1:
             raise BadEndpoint("give one of token, token_file and login")
@@ -94,7 +99,7 @@ class Endpoint:
             token = _read(pathlib.Path(token_file)).strip()
         root = os.fspath(root)
         pem = root if root.lstrip().startswith("-----BEGIN") else _read(pathlib.Path(root))
-        return cls(host, port, pem, token, login, server_name)
+        return cls(host, port, pem, token, login, server_name, tuple(others))
 
     def tls(self) -> ssl.SSLContext:
         """A TLS context that trusts the network's root and nothing else."""
@@ -114,6 +119,13 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"https://{self.authority()}"
+
+
+def _of_url(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    if parts.scheme != "https" or parts.path not in ("", "/") or parts.query or parts.username is not None:
+        raise BadEndpoint(f"'{url}' is not of the form https://host:port")
+    return _host_and_port(parts.netloc)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .endpoint import Endpoint
 from .errors import Busy, ConnectionFailed, NotTrusted, TallystickError, TimedOut
 
 __all__ = ["Retry"]
@@ -31,6 +32,12 @@ class Retry:
     jitter: float = 0.25
     #: The random source: returns a number from 0 to 1.
     chance: Callable[[], float] = random.random
+
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> Retry:
+        """Returns the default limits for a node. There are more retries if it has a process on standby, which takes over after
+        some seconds."""
+        return cls(lost=6) if endpoint.others else cls()
 
     def wait_s(self, error: TallystickError, *, spent_s: float, losses: int, repeatable: bool) -> float | None:
         """Returns the wait before a retry after `error`; None if the error is final. `spent_s` is the time since the first

@@ -120,6 +120,17 @@ async fn several_agents_drive_a_network_and_the_audit_is_as_strict_as_ever() {
     let file = token_file(folder.path());
     let agents: Vec<Process> = (0..3).map(|_| Process::start(&file)).collect();
     let all: Vec<AgentAddress> = agents.iter().map(Process::at).collect();
+    let mut faulty = scenario("outstanding = 1", 1.0, 1);
+    faulty.run.fault = Some(plan::Fault {
+        node: "bank-2".into(),
+        kind: plan::FaultKind::Kill,
+        at_s: 0.5,
+    });
+    let refused = run(faulty, all.clone(), Arc::new(|_| {})).await.failure;
+    assert!(
+        refused.is_some_and(|text| text.contains("leave --agent out")),
+        "a fault strikes where the load is generated"
+    );
     for load in ["outstanding = 9", "rate = 150"] {
         let result = run(scenario(load, 1.0, 2), all.clone(), Arc::new(|_| {})).await;
         assert_eq!(result.failure, None, "{result:#?}");

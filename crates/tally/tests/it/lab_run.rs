@@ -208,6 +208,30 @@ async fn a_scenario_that_fails_leaves_the_others_alone() {
 }
 
 #[tokio::test]
+async fn a_node_killed_by_a_fault_runs_again_and_a_fault_that_comes_too_late_is_an_error() {
+    for (more, failure, restarts) in [
+        ("", None, 1),
+        // The stretch ends after five issues, long before the fault.
+        ("count = 5", Some("ended before the fault of bank-2"), 0),
+    ] {
+        let (scenario, seen) = run(&format!(
+            "title = 'A fault'\n[network]\nbanks = 2\n[work]\nkind = 'issue'\n[load]\noutstanding = 4\n[run]\nwarm_up_s = 0\nseconds = 1\n\
+             {more}\nfault.node = 'bank-2'\nfault.at_s = 0.3\n[monitors]\nmachine = false\n"
+        ))
+        .await;
+        let found = scenario.failure.as_deref();
+        assert!(
+            found.is_some() == failure.is_some()
+                && found
+                    .unwrap_or_default()
+                    .contains(failure.unwrap_or_default()),
+            "{more}: {found:?}"
+        );
+        assert_eq!(seen.steps(Step::Restart), restarts, "{more}");
+    }
+}
+
+#[tokio::test]
 async fn asked_to_stop_it_audits_what_ran_and_leaves_nothing() {
     let text = ISSUE_AND_PAY.replace("seconds = 0.5", "seconds = 600");
     let seen = Seen::default();

@@ -64,7 +64,7 @@ class AsyncClient:
             self.endpoint = Endpoint.of_url(os.fspath(where), root, token=token, token_file=token_file, login=login, **named)
         else:
             self.endpoint = Endpoint.of_folder(where)
-        self._session = AsyncSession(self.endpoint, retry or Retry(), connections_max, connect_s)
+        self._session = AsyncSession(self.endpoint, retry or Retry.of(self.endpoint), connections_max, connect_s)
         #: Every operation of the API, as the node describes it.
         self.api = AsyncOperations(self._session)
         #: States: queries, sums, and changes as they happen.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 
 from ..endpoint import Endpoint
+from ..errors import ConnectionFailed, NotTrusted, TimedOut
 from .connection import AsyncConnection
 from .io import Semaphore, Stream, semaphore
 
@@ -19,6 +20,8 @@ class AsyncPool:
         self._tls: ssl.SSLContext = endpoint.tls()
         self._connect_s = connect_s
         self._connections_max = connections_max
+        # The place of the address that answered last.
+        self._address = 0
         # Created on first use, because a semaphore belongs to the event loop that uses it.
         self._places: Semaphore | None = None  # sync: self._places: Semaphore | None = semaphore(connections_max)
         # The last used connection is taken first, so that spare connections become stale and are closed.
@@ -34,11 +37,30 @@ class AsyncPool:
                 if connection.is_usable:
                     return connection
                 connection.close()
-            end = self._endpoint
-            return AsyncConnection(await Stream.connect(end.host, end.port, self._tls, end.server_name, self._connect_s))
+            return await self._connect()
         except BaseException:
             self._places.release()
             raise
+
+    async def _connect(self) -> AsyncConnection:
+        """Connects to the address that answered last. If it does not answer, the others are tried."""
+        addresses, last = self._endpoint.addresses, self._address
+        failure: ConnectionFailed | TimedOut | None = None
+        for step in range(len(addresses)):
+            place = (last + step) % len(addresses)
+            host, port = addresses[place]
+            wait_s = self._connect_s / len(addresses)
+            try:
+                stream = await Stream.connect(host, port, self._tls, self._endpoint.server_name, wait_s)
+            except NotTrusted:
+                raise
+            except (ConnectionFailed, TimedOut) as error:
+                failure = failure or error
+            else:
+                self._address = place
+                return AsyncConnection(stream)
+        assert failure is not None, "a node has an address"
+        raise failure
 
     def give_back(self, connection: AsyncConnection) -> None:
         """Takes a connection back, and keeps it if it is still usable."""

@@ -65,7 +65,7 @@ class Client:
             self.endpoint = Endpoint.of_url(os.fspath(where), root, token=token, token_file=token_file, login=login, **named)
         else:
             self.endpoint = Endpoint.of_folder(where)
-        self._session = Session(self.endpoint, retry or Retry(), connections_max, connect_s)
+        self._session = Session(self.endpoint, retry or Retry.of(self.endpoint), connections_max, connect_s)
         #: Every operation of the API, as the node describes it.
         self.api = Operations(self._session)
         #: States: queries, sums, and changes as they happen.
