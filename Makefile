@@ -55,7 +55,7 @@ bench-chain: setup ## payments in blocks of one chain node and of four, and a ne
 bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 15 GB of disk for a while; one line of JSON
 	@$(CARGO) xtask bench attachments
 
-bench-production: setup setup-databases ## nodes on PostgreSQL, a replicated notary on Galera, failover and takeover; a quarter of an hour; one line of JSON
+bench-production: setup setup-databases ## nodes on PostgreSQL, a replicated notary on Galera, failover and takeover; twenty minutes; one line of JSON
 	@$(CARGO) xtask bench production
 
 bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON

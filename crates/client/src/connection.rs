@@ -26,11 +26,12 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const FRAME_BYTES: u32 = 64 << 10;
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_PATIENCE: Duration = Duration::from_secs(20);
-/// The same times while a node has several addresses, so that a process that was stopped is left soon.
+/// The same times while a node has several addresses. A process that was stopped is left before the other one has taken over, which takes
+/// `database.lease_s`, 3 seconds by default.
 const PING_EVERY_OF_SEVERAL: Duration = Duration::from_secs(1);
-const PING_PATIENCE_OF_SEVERAL: Duration = Duration::from_secs(2);
+const PING_PATIENCE_OF_SEVERAL: Duration = Duration::from_millis(1_500);
 /// Time after which the next address is tried as well, while the one before has not answered.
-const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(500);
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 /// Number of new connections that a request is tried on, if its connection was lost before it was sent.
 const RECONNECTS_MAX: usize = 2;
 

@@ -2,7 +2,7 @@
 
 /// The wanted time from a question to its answer, in milliseconds. A requester takes a worker for dead that answers nothing for 0.7 s.
 const WANTED_MS: u64 = 250;
-/// The states of a batch that is never made smaller. Below it, a database far away would lose more by its round trips than it gains.
+/// The smallest limit of states in a batch. Smaller batches would cost a database far away more round trips, and gain little.
 const STATES_MIN: usize = 2_000;
 
 /// The maximum of states in the next batch.
@@ -27,19 +27,19 @@ impl BatchSize {
         self.states_max
     }
 
-    /// Records that the answer about so many states took so long.
+    /// Records that the answer about so many states took so long. The limit changes by a factor of two at most, because times vary.
     pub(crate) fn answered(&mut self, states: usize, took_ms: u64) {
-        let lowest = self.highest.min(STATES_MIN);
+        let (limit, lowest) = (self.states_max, self.highest.min(STATES_MIN));
+        // A batch has far fewer states than 2^64.
+        let fitting = (states as u64).saturating_mul(WANTED_MS) / took_ms.max(1);
+        let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
         if took_ms > WANTED_MS {
-            // A batch has far fewer states than 2^64, and the quotient fewer still.
-            let fitting = (states as u64).saturating_mul(WANTED_MS) / took_ms;
-            let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
-            // The answer about a small batch says nothing about large ones, except that they take longer.
+            self.states_max = fitting.max(limit / 2).clamp(lowest, limit);
+        } else if states > limit / 2 {
+            // A small batch does not show the time that a full one takes.
             self.states_max = fitting
-                .max(self.states_max / 2)
-                .clamp(lowest, self.states_max);
-        } else if took_ms < WANTED_MS / 2 && states > self.states_max / 2 {
-            self.states_max = self.states_max.saturating_mul(2).min(self.highest);
+                .clamp(limit, limit.saturating_mul(2))
+                .min(self.highest);
         }
         assert!(
             (lowest..=self.highest).contains(&self.states_max),
@@ -64,8 +64,8 @@ mod tests {
             (20_000, &[quick, quick, quick, quick, quick], 20_000),
             // A batch that was not full says nothing.
             (20_000, &[(1_000, 1)], 2_000),
-            // Neither quick nor slow.
-            (20_000, &[quick, (4_000, 200)], 4_000),
+            (20_000, &[quick, (4_000, 200)], 5_000),
+            (20_000, &[quick, (4_000, 250)], 4_000),
             (20_000, &[quick, quick, quick, quick, (20_000, 400)], 12_500),
             // At most by half at a time.
             (

@@ -384,6 +384,9 @@ impl Notary {
     pub fn unavailable(&mut self, number: u64, now: Monotonic) -> Option<BatchDecision> {
         self.now = self.now.max(now);
         let batch = self.asked.take_if(|asked| asked.number == number)?;
+        // A smaller batch may be answered in time.
+        let took_ms = self.now.passed_ms(batch.at);
+        self.batch_size.answered(batch.states, took_ms);
         let mut decision = BatchDecision::default();
         for asked in batch.requests {
             let request = asked.queued.request;

@@ -24,7 +24,7 @@ pub struct BenchArgs {
     /// Windows measured for each rate after a warm-up. The median is reported.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=25))]
     windows: u32,
-    /// Flows outstanding at the same time.
+    /// Flows outstanding at the same time (`production`: only where node databases are compared).
     #[arg(long, default_value_t = 800, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4000))]
     outstanding: u32,
     /// Keep-alive connections that start flows (`load`).

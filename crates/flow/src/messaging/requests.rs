@@ -202,6 +202,7 @@ impl Requests {
         now: Monotonic,
         out: &mut Vec<RequestAction>,
     ) -> Option<PartyId> {
+        self.grant_patience(by, now);
         self.heard(by, now);
         let party = self.outstanding.get(id)?.party;
         if !self.servers(&party).contains(by) {
@@ -277,7 +278,7 @@ impl Requests {
         self.take_back(peer);
         let known = self.peers.entry(peer).or_default();
         known.up = true;
-        (known.heard, known.shunned_at) = (None, None);
+        (known.heard, known.shunned_at, known.patience) = (None, None, None);
         let services = self.services.values();
         let fellows: BTreeSet<PartyId> = services
             .filter(|servers| servers.contains(&peer))
@@ -355,7 +356,8 @@ impl Requests {
                 request.attempts += 1;
             }
             if !is_repeated && !self.is_silent(&from, now) {
-                self.look_again(&id, now);
+                let heard = self.peers.get(&from).and_then(|known| known.heard);
+                self.look_again(&id, heard.unwrap_or(now));
                 continue;
             }
             if !is_repeated {
@@ -469,16 +471,22 @@ impl Requests {
 
     /// Notes an answer of a peer.
     fn heard(&mut self, peer: &PartyId, now: Monotonic) {
+        if let Some(known) = self.peers.get_mut(peer) {
+            (known.heard, known.shunned_at) = (Some(now), None);
+        }
+    }
+
+    /// Gives a peer more time if it was taken for dead and only slow, as its answer shows.
+    fn grant_patience(&mut self, peer: &PartyId, now: Monotonic) {
         let patience_ms = self.patience_ms(peer, now);
         let longest_ms = self.options.silence_ms * PATIENCE_MAX;
-        if let Some(known) = self.peers.get_mut(peer) {
-            if let Some(at) = known.shunned_at.take() {
-                let needed_ms = patience_ms + now.passed_ms(at);
-                // Twice as much, because answers vary.
-                let granted_ms = (2 * needed_ms).min(longest_ms);
-                known.patience = Some((granted_ms, now.after_ms(PATIENT_MS)));
-            }
-            known.heard = Some(now);
+        if let Some(known) = self.peers.get_mut(peer)
+            && let Some(at) = known.shunned_at
+        {
+            let needed_ms = patience_ms + now.passed_ms(at);
+            // Twice as much, because answers vary.
+            let granted_ms = (2 * needed_ms).min(longest_ms);
+            known.patience = Some((granted_ms, now.after_ms(PATIENT_MS)));
         }
     }
 
@@ -495,8 +503,8 @@ impl Requests {
         heard.is_none_or(|heard| now.passed_ms(heard) >= self.patience_ms(peer, now))
     }
 
-    /// Sets the time at which a request in flight is looked at next.
-    fn look_again(&mut self, id: &RequestId, now: Monotonic) {
+    /// Sets the time at which a request in flight is looked at next, if its server says nothing from `since` on.
+    fn look_again(&mut self, id: &RequestId, since: Monotonic) {
         let Some(request) = self.outstanding.get(id) else {
             return;
         };
@@ -507,8 +515,8 @@ impl Requests {
                 // After each of them was silent, all of them have more time.
                 let turns = request.moves / self.servers(&request.party).len() as u32;
                 let silence =
-                    self.patience_ms(&request.peer, now) << turns.min(SILENCE_DOUBLINGS_MAX);
-                repeat_at.min(now.after_ms(silence))
+                    self.patience_ms(&request.peer, since) << turns.min(SILENCE_DOUBLINGS_MAX);
+                repeat_at.min(since.after_ms(silence))
             }
             false => repeat_at,
         };

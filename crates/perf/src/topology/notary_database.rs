@@ -13,8 +13,8 @@ pub use crate::plan::NotaryBackend;
 /// In the folder of a worker: the password of the database.
 const PASSWORD_FILE: &str = "notary-database-password";
 /// References of states are random, so a batch touches as many pages as it has states. The record of the larger scenarios does not fit into the
-/// server's own 128 MB of buffers.
-const BUFFERS: &str = "--innodb-buffer-pool-size=1G";
+/// server's own 128 MB of buffers. With its own redo log of 96 MB, it writes a page of 16 KB to the disk for every few states.
+const SIZES: [&str; 2] = ["--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G"];
 /// In a snapshot: the data of one server.
 const SNAPSHOT: &str = "notary-database";
 
@@ -31,7 +31,7 @@ impl NotaryDatabase {
         Ok(match backend {
             NotaryBackend::Galera => {
                 let options = ClusterOptions {
-                    arguments: vec![BUFFERS.to_owned()],
+                    arguments: SIZES.map(str::to_owned).to_vec(),
                     ..ClusterOptions::default()
                 };
                 Self::Galera(GaleraCluster::start(&options)?)

@@ -244,7 +244,12 @@ async fn view_caught_up(client: &Client) -> bool {
     let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
     while tokio::time::Instant::now() < deadline {
         // A reader has the view updated at once.
-        let is_read = client.balances().await.is_ok();
+        let read = client.balances().await;
+        if matches!(read, Err(client::ClientError::NotConnected { .. })) {
+            // The node was killed by a fault, or has died, which the run reports.
+            return true;
+        }
+        let is_read = read.is_ok();
         match client.health().await {
             Ok(health) if is_read && health.view_seq >= health.ledger_seq => return true,
             _ => tokio::time::sleep(CATCH_UP_EVERY).await,

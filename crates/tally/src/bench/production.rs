@@ -82,6 +82,8 @@ pub fn run(arguments: &BenchArgs) -> Result<(), Failure> {
         open("notary-states", true, &of_notary)?,
         open("failover", false, &with_fault)?,
     ];
+    // They take a minute. A failure does not cost the other figures.
+    let takeover = takeovers(windows)?;
     let report = run_plans(&plans)?;
     let [database, notary, failover] = &report.scenarios[..] else {
         return Err(interrupted());
@@ -98,7 +100,6 @@ pub fn run(arguments: &BenchArgs) -> Result<(), Failure> {
     let failover = medians(failover, |stretch| {
         stretch.latencies.quantile_ms(1.0) / 1_000.0
     })?;
-    let takeover = takeovers(windows)?;
     let (pg, own) = (of(&by_database, "postgres")?, of(&by_database, "embedded")?);
     let report = ProductionReport {
         pg_issue_pay_per_s: pg,

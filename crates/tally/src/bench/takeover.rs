@@ -1,5 +1,5 @@
 //! The time for which a bank's clients wait when its process fails and a second one takes over: payments under client ids, each asked for until it
-//! is answered, from many clients at once.
+//! is answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,7 +69,7 @@ pub(super) async fn measure(fault: Fault) -> Result<f64> {
     let payers: Vec<JoinHandle<Result<()>>> = (0..OUTSTANDING)
         .map(|_| tokio::spawn(Arc::clone(&load).pay()))
         .collect();
-    load.completes(PAYMENTS).await?;
+    load.completes(PAYMENTS, &payers).await?;
     let failed = Instant::now();
     match (fault, network.pid(PAYER)) {
         (Fault::Killed, _) => network.kill(PAYER),
@@ -80,7 +80,7 @@ pub(super) async fn measure(fault: Fault) -> Result<f64> {
         network.standby().is_some_and(|standby| standby.is_ready())
     })
     .await?;
-    load.completes(PAYMENTS).await?;
+    load.completes(PAYMENTS, &payers).await?;
     load.stop.store(true, Ordering::Relaxed);
     for payer in payers {
         payer.await??;
@@ -88,17 +88,28 @@ pub(super) async fn measure(fault: Fault) -> Result<f64> {
     let completed = load.completed.lock().await;
     let silence = longest_silence(&completed, failed);
     let payee = Client::new(network.endpoint(PAYEE)?)?;
-    let paid = completed.len() as u64;
-    // The view of its vault may lag behind its ledger.
-    until("the payee shows the payments", async || {
-        held(&payee).await.is_ok_and(|held| held >= paid)
+    check_books(&client, &payee, completed.len() as u64).await?;
+    Ok(silence.as_secs_f64())
+}
+
+/// Checks that each completed payment took place once: no flow runs any more, the payer has kept nothing, and the payee holds as many units
+/// as were paid.
+async fn check_books(payer: &Client, payee: &Client, paid: u64) -> Result<()> {
+    until("no flow runs", async || {
+        let running = payer.flows(None, 1).await;
+        running.is_ok_and(|list| list.flows.is_empty())
     })
     .await?;
-    let held = held(&payee).await?;
-    if held != paid {
-        bail!("{paid} payments completed, and the payee holds {held} units: some were repeated");
+    // The view of a vault may lag behind its ledger.
+    until("the payee shows the payments", async || {
+        held(payee).await.is_ok_and(|held| held >= paid)
+    })
+    .await?;
+    let (kept, got) = (held(payer).await?, held(payee).await?);
+    if (kept, got) != (0, paid) {
+        bail!("{paid} payments of one unit completed, the payee holds {got} and the payer {kept}");
     }
-    Ok(silence.as_secs_f64())
+    Ok(())
 }
 
 /// Returns the number of units that a bank holds.
@@ -160,11 +171,12 @@ impl Load {
         }
     }
 
-    /// Waits until so many more payments have completed.
-    async fn completes(&self, payments: u64) -> Result<()> {
+    /// Waits until so many more payments have completed, or until one of the payers fails, which its end reports.
+    async fn completes(&self, payments: u64, payers: &[JoinHandle<Result<()>>]) -> Result<()> {
         let wanted = self.completed.lock().await.len() as u64 + payments;
         until("payments complete", async || {
             self.completed.lock().await.len() as u64 >= wanted
+                || payers.iter().any(JoinHandle::is_finished)
         })
         .await
     }

@@ -209,14 +209,19 @@ async fn a_scenario_that_fails_leaves_the_others_alone() {
 
 #[tokio::test]
 async fn a_node_killed_by_a_fault_runs_again_and_a_fault_that_comes_too_late_is_an_error() {
-    for (more, failure, restarts) in [
-        ("", None, 1),
+    for (more, at_s, failure, restarts) in [
+        ("seconds = 1", 0.3, None, 1),
         // The stretch ends after five issues, long before the fault.
-        ("count = 5", Some("ended before the fault of bank-2"), 0),
+        (
+            "seconds = 60\ncount = 5",
+            30.0,
+            Some("ended before the fault of bank-2"),
+            0,
+        ),
     ] {
         let (scenario, seen) = run(&format!(
-            "title = 'A fault'\n[network]\nbanks = 2\n[work]\nkind = 'issue'\n[load]\noutstanding = 4\n[run]\nwarm_up_s = 0\nseconds = 1\n\
-             {more}\nfault.node = 'bank-2'\nfault.at_s = 0.3\n[monitors]\nmachine = false\n"
+            "title = 'A fault'\n[network]\nbanks = 2\n[work]\nkind = 'issue'\n[load]\noutstanding = 4\n[run]\nwarm_up_s = 0\nrepeats = 1\n\
+             {more}\nfault.node = 'bank-2'\nfault.at_s = {at_s}\n[monitors]\nmachine = false\n"
         ))
         .await;
         let found = scenario.failure.as_deref();

@@ -55,7 +55,8 @@ class AsyncPool:
             except NotTrusted:
                 raise
             except (ConnectionFailed, TimedOut) as error:
-                failure = failure or error
+                # Where one was refused, nothing was sent for certain.
+                failure = error if failure is None or isinstance(failure, TimedOut) else failure
             else:
                 self._address = place
                 return AsyncConnection(stream)

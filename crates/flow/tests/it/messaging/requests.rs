@@ -266,8 +266,8 @@ fn requests_to_a_service_leave_a_silent_server() {
     b.answered(3, 'P', true, "");
     b.answered(2, 'Q', true, "");
     b.timer(700, "");
-    b.timer(1_399, "");
-    b.timer(1_400, "Q1");
+    b.timer(1_099, "");
+    b.timer(1_100, "Q1");
     // The silent server is passed over for a while, or until it answers.
     b.ask(4, 'S', "Q4");
     b.answered(1, 'P', true, "");
@@ -306,6 +306,23 @@ fn a_slow_server_of_a_service_gets_more_time_for_a_while() {
     b.ask(8, 'S', "P8");
     b.timer(33_699, "");
     b.timer(33_700, "Q8");
+}
+
+#[test]
+fn a_server_without_its_database_gets_no_more_time() {
+    let mut b = Bench::new(10);
+    b.up('P', "");
+    b.up('Q', "");
+    b.ask(1, 'S', "P1");
+    b.timer(700, "Q1");
+    b.ask(2, 'P', "P2");
+    b.now = 800;
+    // It says something, but serves nothing.
+    b.requests.wait(&id(2), &peer('P'), 5_000, at(800));
+    b.ask(3, 'S', "P3");
+    b.answered(1, 'Q', true, "");
+    b.timer(1_499, "");
+    b.timer(1_500, "Q3");
 }
 
 #[test]

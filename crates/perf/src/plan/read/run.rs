@@ -59,6 +59,15 @@ pub(super) fn read(
     };
     run.fresh = reader.flag(section, "fresh").unwrap_or(false);
     run.fault = fault(reader, section, nodes);
+    if let Some(fault) = &run.fault
+        && fault.at_s >= run.seconds
+    {
+        let message = format!(
+            "the fault comes after {} s, and the stretch ends after {} s; make `run.fault.at_s` smaller or `run.seconds` larger",
+            fault.at_s, run.seconds
+        );
+        reader.wrong(section.at_of("fault"), message);
+    }
     if target {
         let why = "would change the target, which the laboratory does not own";
         if run.restart != Restart::Needed {

@@ -194,6 +194,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "applies only with `run.fault.kind",
     ),
     (
+        "[run]\nseconds = 2\nfault = { node = 'notary', at_s = 2 }\n[work]\nkind = 'swap'",
+        "3:9",
+        "the fault comes after 2 s, and the stretch ends after 2 s",
+    ),
+    (
         "[run]\nfresh = 1\n[work]\nkind = 'swap'",
         "2:9",
         "true or false",
