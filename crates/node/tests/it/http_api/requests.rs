@@ -603,10 +603,13 @@ async fn a_client_finds_the_process_that_takes_over() {
     });
     let client = client.expect("parses");
     let asked = tokio::spawn(async move { client.node().await });
-    // The first connection has been tried.
-    silent.accept().expect("the client connects");
+    // The first connection has been tried. It stays open, so that the client has no answer from there.
+    let _held = silent.accept().expect("the client connects");
     let listener = tokio::net::TcpListener::bind(second).await.expect("free");
-    let (mut near, _) = listener.accept().await.expect("the client tries again");
+    let tried = tokio::time::timeout(Duration::from_secs(60), listener.accept()).await;
+    let (mut near, _) = tried
+        .expect("in time")
+        .expect("the client tries the second address again");
     let mut far = tokio::net::TcpStream::connect(&good.address)
         .await
         .expect("it listens");
