@@ -28,6 +28,9 @@ pub const FIXED: &[&str] = &[
     "database.schema",
 ];
 
+/// In a node's folder: its configuration.
+pub(super) const CONFIG_FILE: &str = "node.toml";
+
 /// A node's configuration file. A chain node's holds passphrases.
 pub(super) struct ConfigFile {
     path: PathBuf,

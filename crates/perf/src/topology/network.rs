@@ -15,18 +15,16 @@ use client::{Client, Endpoint};
 use pgserver::{GaleraCluster, PgServer, ServerError, free_ports};
 use tempfile::TempDir;
 
-use super::config_file::ConfigFile;
+use super::config_file::{CONFIG_FILE, ConfigFile};
 use super::database::NetworkDatabase;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
 use super::notary_database::{NotaryBackend, NotaryDatabase};
-use super::process::{NodeProcess, Program, tail};
+use super::process::{NodeProcess, Program, READY, tail};
 use super::standby::{Standby, StandbyPorts, local};
 use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
 
-/// A node prints this on standard output when it is ready.
-pub(super) const READY: &str = "\"ready\":";
 /// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
 /// Time limit for a node to finish its work.
@@ -34,8 +32,6 @@ pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// In a node's folder: the certificate that its API chains to.
 pub(super) const ROOT_FILE: &str = "root.pem";
-/// In a node's folder: its configuration.
-pub(super) const CONFIG_FILE: &str = "node.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
 /// The file in a node's folder that identifies its store.

@@ -18,6 +18,9 @@ use super::affinity::spawn_on;
 /// Interval between two checks for the exit while stopping.
 const POLL: Duration = Duration::from_millis(2);
 
+/// A node prints this on standard output when it is ready.
+pub(super) const READY: &str = "\"ready\":";
+
 /// A program to run.
 #[derive(Clone, Debug)]
 pub struct Program {

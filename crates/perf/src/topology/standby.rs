@@ -4,9 +4,9 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use super::network::{CONFIG_FILE, READY};
+use super::config_file::CONFIG_FILE;
 use super::network_error::{NetworkError, system};
-use super::process::{NodeProcess, Program};
+use super::process::{NodeProcess, Program, READY};
 
 /// The last line of its start, before it has the lease.
 const WAITS: &str = "waits for the lease";
