@@ -33,7 +33,7 @@ const SHUNNED_MS: u64 = 5_000;
 /// Longest time without an answer that a slow server gets, as a multiple of [`RequestOptions::silence_ms`]. If it fails, its requests wait
 /// that long.
 const PATIENCE_MAX: u64 = 3;
-/// Time for which a slow server gets more time, in milliseconds.
+/// A slow server gets more time for this long, in milliseconds.
 const PATIENT_MS: u64 = 30_000;
 
 /// Longest pause before a service is asked again that asked to wait, in milliseconds. Its servers may be back any time.

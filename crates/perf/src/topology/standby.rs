@@ -64,7 +64,7 @@ impl Standby {
         self.api
     }
 
-    /// Returns what it has written so far; nothing before its start.
+    /// Returns its log so far. It is empty before the start.
     pub fn log(&self) -> String {
         fs::read_to_string(self.process.log()).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! `bench production`: nodes on a database server and a replicated notary, against nodes with their own store. It runs scenarios of the
-//! laboratory, each with its audit, and takes figures from their reports. Then a bank's second process takes over.
+//! `bench production`: nodes on a database server and a replicated notary, against nodes with their own store. A bank's second process takes over first.
+//! Then scenarios of the laboratory run, each with its audit, and the figures come from their reports.
 
 use std::collections::BTreeMap;
 
