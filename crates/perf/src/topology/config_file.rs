@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::network_error::{NetworkError, system};
@@ -69,6 +70,24 @@ impl ConfigFile {
         section: toml::Table,
     ) -> Result<(), NetworkError> {
         self.base.insert(name.to_owned(), section.into());
+        self.lay(&Settings::new()).map(drop)
+    }
+
+    /// Sets the address at which a section (`p2p`, `api`) listens, among bootstrap's values, and writes the file.
+    pub(super) fn listen(
+        &mut self,
+        section: &str,
+        address: SocketAddr,
+    ) -> Result<(), NetworkError> {
+        let table = self.base.get_mut(section);
+        let table =
+            table
+                .and_then(toml::Value::as_table_mut)
+                .ok_or_else(|| NetworkError::Setting {
+                    name: self.path.display().to_string(),
+                    message: format!("it has no section [{section}]"),
+                })?;
+        table.insert("listen".to_owned(), address.to_string().into());
         self.lay(&Settings::new()).map(drop)
     }
 

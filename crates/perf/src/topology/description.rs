@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::network_error::NetworkError;
 use super::notary_database::NotaryBackend;
 
 /// The notary's short name.
@@ -79,6 +80,19 @@ impl NetworkOptions {
 }
 
 impl NetworkOptions {
+    /// Refuses a standby that nothing could hand over to.
+    pub(super) fn check(&self) -> Result<(), NetworkError> {
+        let missing = match (self.standby, self.banks.is_empty(), self.database) {
+            (true, true, _) => "a bank",
+            (true, false, false) => "a database server that both processes use",
+            _ => return Ok(()),
+        };
+        Err(NetworkError::Setting {
+            name: "standby".to_owned(),
+            message: format!("it needs {missing}"),
+        })
+    }
+
     /// Returns the number of nodes.
     pub(super) fn nodes(&self) -> usize {
         self.banks.len() + self.notary_workers.max(1)
@@ -170,5 +184,25 @@ mod tests {
         let advertised = "api = \"127.0.0.1:2\"\nadvertised = [\"127.0.0.1:9\"]\nnotary = true\n";
         assert!(linked.contains(advertised), "{linked}");
         assert_eq!(options.folder_name(1), "bank-a");
+    }
+
+    #[test]
+    fn a_standby_needs_a_bank_and_a_database() {
+        for (banks, database, standby, missing) in [
+            (2, true, true, None),
+            (2, false, true, Some("needs a database server")),
+            (0, true, true, Some("needs a bank")),
+            (0, false, true, Some("needs a bank")),
+            (0, false, false, None),
+        ] {
+            let mut options = NetworkOptions::two_banks("tally".into());
+            options.banks.truncate(banks);
+            (options.database, options.standby) = (database, standby);
+            let error = options.check().err().map(|error| error.to_string());
+            match missing {
+                Some(missing) => assert!(error.is_some_and(|error| error.contains(missing))),
+                None => assert_eq!(error, None, "{banks} {database} {standby}"),
+            }
+        }
     }
 }

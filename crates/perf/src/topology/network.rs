@@ -98,6 +98,7 @@ impl Network {
 
     /// Creates keys, certificates and folders. Nothing runs yet.
     pub fn bootstrap(options: &NetworkOptions) -> Result<Self, NetworkError> {
+        options.check()?;
         let (root, temporary) = match &options.folder {
             Some(folder) => (folder.clone(), None),
             None => {

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use super::config_file::CONFIG_FILE;
+use super::config_file::{CONFIG_FILE, ConfigFile};
 use super::network_error::{NetworkError, system};
 use super::process::{NodeProcess, Program, READY};
 
@@ -38,9 +38,10 @@ impl Standby {
         ports: StandbyPorts,
     ) -> Result<Self, NetworkError> {
         copy_files(node, folder).map_err(|source| system(&folder.display().to_string(), source))?;
-        let config = folder.join(CONFIG_FILE);
+        let mut config = ConfigFile::read(folder.join(CONFIG_FILE))?;
         let api = local(ports.api);
-        listen(&config, [("p2p", local(ports.p2p)), ("api", api)])?;
+        config.listen("p2p", local(ports.p2p))?;
+        config.listen("api", api)?;
         let arguments = ["node", "run", "--standby"].map(str::to_owned);
         program.arguments = arguments.to_vec();
         program
@@ -102,23 +103,4 @@ fn copy_files(from: &Path, into: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Sets the addresses at which a node listens.
-fn listen(path: &Path, addresses: [(&str, SocketAddr); 2]) -> Result<(), NetworkError> {
-    let name = || path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|source| system(&name(), source))?;
-    let broken = |message: String| NetworkError::Setting {
-        name: name(),
-        message,
-    };
-    let mut config: toml::Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| broken(error.message().to_owned()))?;
-    for (section, address) in addresses {
-        let section = config.get_mut(section).and_then(toml::Value::as_table_mut);
-        let section = section.ok_or_else(|| broken("it has no addresses".to_owned()))?;
-        section.insert("listen".to_owned(), address.to_string().into());
-    }
-    fs::write(path, config.to_string()).map_err(|source| system(&name(), source))
 }
