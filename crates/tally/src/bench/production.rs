@@ -125,7 +125,7 @@ fn takeovers(times: u32) -> Result<BTreeMap<String, f64>, Failure> {
         let mut figures = Vec::new();
         signals::run(async {
             for time in 1..=times {
-                let step = Step::begin(&format!("bank's process {name}, repeat {time}"));
+                let step = Step::begin(&format!("bank: {name}, repeat {time}"));
                 let silence_s = takeover::measure(fault).await?;
                 step.done(&format!("{silence_s:.2} s without a payment"));
                 figures.push(silence_s);
