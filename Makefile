@@ -34,8 +34,8 @@ slow: setup ## what `make test` leaves out: sieges of simulated days, thousands 
 	$(CARGO) test --release --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
 	$(CARGO) bench --profile release --locked --package node --bench siege -- --check
 
-torture: setup setup-databases ## a replicated notary under random faults for TORTURE_SECONDS (600), judged by an independent checker; TALLY_SEED=.. repeats a run
-	TALLY_TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) $(CARGO) test --release --locked --package tally --test it -- torture:: --nocapture
+torture: setup setup-databases ## a replicated notary under random faults for TORTURE_SECONDS (600) on Galera and then on PostgreSQL, judged by an independent checker; TALLY_SEED=.. repeats a run
+	TALLY_TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) $(CARGO) test --release --locked --package tally --test it -- torture:: --nocapture --test-threads 1
 
 bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::error::ServerError;
 use crate::ports::free_ports;
 use crate::programs::User;
 use crate::server::{PASSWORD, USER, copy, output, spawn};
+use crate::signal::send;
 
 /// Where Debian puts the library of the cluster.
 const PROVIDERS: [&str; 2] = [
@@ -177,7 +178,7 @@ impl GaleraCluster {
             false => Signal::CONT,
         };
         match &self.members[server].process {
-            Some(process) => send(process, signal),
+            Some(process) => send(process.id(), signal),
             None => Ok(()),
         }
     }
@@ -496,11 +497,11 @@ impl GaleraCluster {
         let Some(mut process) = self.members[server].process.take() else {
             return Ok(());
         };
-        send(&process, signal)?;
+        send(process.id(), signal)?;
         let deadline = Instant::now() + END;
         while process.try_wait().is_ok_and(|status| status.is_none()) {
             if Instant::now() >= deadline {
-                send(&process, Signal::KILL)?;
+                send(process.id(), Signal::KILL)?;
             }
             std::thread::sleep(LOOK);
         }
@@ -515,13 +516,4 @@ impl Drop for GaleraCluster {
             let _ = self.crash(server);
         }
     }
-}
-
-fn send(process: &Child, signal: Signal) -> Result<(), ServerError> {
-    let id = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
-    let sent = id.map_or(Ok(()), |id| kill_process(id, signal));
-    sent.map_err(|error| ServerError::Program {
-        program: "mariadbd".into(),
-        source: error.into(),
-    })
 }

@@ -8,6 +8,7 @@ mod galera;
 mod ports;
 mod programs;
 mod server;
+mod signal;
 
 pub use error::ServerError;
 pub use galera::{ClusterOptions, GaleraCluster};

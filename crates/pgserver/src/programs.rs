@@ -89,6 +89,11 @@ impl Programs {
         self.user.command(&self.folder.join(program))
     }
 
+    /// Returns a command of a program of the system, as the same user.
+    pub(crate) fn other(&self, program: &str) -> Command {
+        self.user.command(Path::new(program))
+    }
+
     /// Gives a file or folder to the user that runs the programs.
     pub(crate) fn give(&self, path: &Path) -> Result<(), ServerError> {
         self.user.give(path)

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::error::ServerError;
 use crate::ports::free_ports;
 use crate::programs::Programs;
+use crate::signal::send;
 
 /// The user of the databases.
 pub const USER: &str = "ledger";
@@ -132,6 +133,45 @@ impl PgServer {
     /// The process cannot be signalled.
     pub fn stop(&mut self) -> Result<(), ServerError> {
         self.end(Signal::INT)
+    }
+
+    /// Stops all processes of the server, or lets them go on.
+    ///
+    /// # Errors
+    /// A process can't be signalled.
+    pub fn suspend(&self, is_suspended: bool) -> Result<(), ServerError> {
+        let signal = match is_suspended {
+            true => Signal::STOP,
+            false => Signal::CONT,
+        };
+        // The first process comes first: once it stands still, it starts no others.
+        if let Some(pid) = self.process() {
+            send(pid, signal)?;
+        }
+        for pid in self.children() {
+            send(pid, signal)?;
+        }
+        Ok(())
+    }
+
+    /// Bounds the size that the files of a running server may grow to, as a full disk would. The server ends when it cannot write its log; it
+    /// has no bound after its next start.
+    ///
+    /// # Errors
+    /// The program `prlimit` can't be started.
+    pub fn bound_files(&self, bytes: u64) -> Result<(), ServerError> {
+        for pid in self.process().into_iter().chain(self.children()) {
+            let mut command = self.programs.other("prlimit");
+            command
+                .args(["--pid", &pid.to_string()])
+                .arg(format!("--fsize={bytes}"));
+            match output(&mut command) {
+                // The process has ended.
+                Err(ServerError::Failed { .. }) => {}
+                done => drop(done?),
+            }
+        }
+        Ok(())
     }
 
     /// Starts the server that was stopped or crashed, and waits until it accepts connections.
@@ -262,18 +302,30 @@ impl PgServer {
     }
 
     fn end(&mut self, signal: Signal) -> Result<(), ServerError> {
+        // A process that stands still would never end.
+        self.suspend(false)?;
         let Some(mut process) = self.process.take() else {
             return Ok(());
         };
-        let failed = |source| ServerError::Program {
+        send(process.id(), signal)?;
+        process.wait().map_err(|source| ServerError::Program {
             program: "postgres".into(),
             source,
-        };
-        if let Some(id) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
-            kill_process(id, signal).map_err(|error| failed(error.into()))?;
-        }
-        process.wait().map_err(failed)?;
+        })?;
         Ok(())
+    }
+
+    /// Returns the processes that the first one has started. A server that has ended has none.
+    fn children(&self) -> Vec<u32> {
+        let Some(pid) = self.process() else {
+            return Vec::new();
+        };
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        children
+            .split_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect()
     }
 
     fn log(&self) -> PathBuf {

@@ -249,6 +249,11 @@ impl Network {
         self.notary_database.as_mut()?.cluster()
     }
 
+    /// Returns the PostgreSQL server of the replicated notary, for tests that disturb it.
+    pub fn notary_server(&mut self) -> Option<&mut PgServer> {
+        self.notary_database.as_mut()?.server()
+    }
+
     /// Returns the folders of the members without a node ([`NetworkOptions::requesters`]).
     pub fn requesters(&self) -> &[PathBuf] {
         &self.requesters

@@ -67,6 +67,14 @@ impl NotaryDatabase {
         }
     }
 
+    /// Returns the PostgreSQL server, for tests that disturb it.
+    pub(super) fn server(&mut self) -> Option<&mut PgServer> {
+        match self {
+            Self::Galera(_) => None,
+            Self::Postgres(server) => Some(server),
+        }
+    }
+
     /// Removes the record. All workers are stopped.
     pub(super) fn clear(&self) -> Result<(), NetworkError> {
         match self {

@@ -1,9 +1,11 @@
-//! A replicated notary under random faults, as real processes: two workers on a Galera cluster of three servers. Clients speak to the workers
-//! themselves, and try to spend states twice throughout. Each writes down what it asked and what it was told. An independent checker
-//! (`historycheck`) judges the history alone, without a look at the servers.
+//! A replicated notary under random faults, as real processes: two workers on a Galera cluster of three servers, or on one PostgreSQL server.
+//! Clients speak to the workers themselves, and try to spend states twice throughout. Each writes down what it asked and what it was told. An
+//! independent checker (`historycheck`) judges the history alone, without a look at the servers.
 //!
 //! `make test` has each fault once. `make torture` goes on for minutes (`TALLY_TORTURE_SECONDS`). `TALLY_SEED` repeats the order of faults and
 //! the choices of the clients. The history of a run that fails is kept.
+
+mod fault;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,9 +18,10 @@ use std::time::{Duration, Instant};
 use historycheck::{ConflictingState, Digest, EventKind, HistoryWriter};
 use ledger::{NotaryError, NotaryResponse, StateRef, WireTransaction, consuming_hash};
 use member::{Identity, Member};
-use perf::topology::{Network, NetworkOptions, Who};
+use perf::topology::{Network, NetworkOptions, NotaryBackend, Who};
 use primitives::Coded;
 
+use self::fault::Fault;
 use crate::stage::command::tally;
 use crate::stage::{self, Seeded};
 
@@ -36,52 +39,10 @@ const LAST_ANSWER: Duration = Duration::from_secs(60);
 const POOL: usize = 64;
 /// Maximum duration of undisturbed load before a fault.
 const QUIET_MS_MAX: u64 = 1_500;
-/// Maximum duration of a fault.
-const DOWN_MS_MAX: u64 = 3_000;
 /// Longest time without an answer while a majority is alive: that of the promise.
 const ANSWERS_WITHIN_MS: u64 = 5_000;
 /// The same in `make test`, which shares a machine with anything.
 const ANSWERS_WITHIN_MS_SHORT: u64 = 30_000;
-/// How long a slow server stops at a time, and how long it runs in between.
-const SLOW_STOP: Duration = Duration::from_millis(200);
-const SLOW_RUN: Duration = Duration::from_millis(20);
-/// A server with a full disk writes no file beyond this many bytes: less than the tables have after a second of load.
-const FULL_DISK_BYTES: u64 = 65_536;
-
-const SERVERS: u64 = 3;
-
-/// A fault of the service.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    KillWorker,
-    FreezeWorker,
-    CrashServer,
-    FreezeServer,
-    /// The server loses the others, and clients still reach it.
-    Isolate,
-    /// Two servers lose the others: no majority.
-    IsolateTwo,
-    /// The server answers 200 ms late, again and again.
-    Slow,
-    /// No file of the server grows any more.
-    FullDisk,
-    /// One server is left, which is no majority.
-    CrashTwo,
-    RestartCluster,
-}
-
-const FAULTS: [Fault; 10] = [
-    Fault::KillWorker,
-    Fault::FreezeWorker,
-    Fault::CrashServer,
-    Fault::FreezeServer,
-    Fault::Isolate,
-    Fault::IsolateTwo,
-    Fault::Slow,
-    Fault::FullDisk,
-    Fault::CrashTwo,
-    Fault::RestartCluster,
-];
 
 /// The history and the state that all clients share.
 struct Run {
@@ -263,110 +224,10 @@ impl Client {
     }
 }
 
-fn isolate(cluster: &pgserver::GaleraCluster, server: usize, is_isolated: bool) {
-    let set = format!(
-        "set global wsrep_provider_options = 'gmcast.isolate={}'",
-        u8::from(is_isolated)
-    );
-    cluster.query(server, &set).expect("set");
-}
-
-/// Performs a fault, and heals it. Notes when it takes the majority away, begins to give it back and has given it back.
-fn perform(network: &mut Network, fault: Fault, seeded: &mut Seeded, run: &Run) {
-    let down = seeded.moment(DOWN_MS_MAX);
-    let worker = [Who::Notary, Who::Worker(0)][seeded.between(0, 2) as usize];
-    let server = seeded.between(0, SERVERS) as usize;
-    let next = (server + 1) % SERVERS as usize;
-    match fault {
-        Fault::KillWorker => {
-            network.kill(worker);
-            std::thread::sleep(down);
-            network.start(worker).expect("it starts again");
-            return;
-        }
-        Fault::FreezeWorker => {
-            let pid = network.pid(worker).expect("it runs");
-            stage::signal(pid, rustix::process::Signal::STOP);
-            std::thread::sleep(down);
-            stage::signal(pid, rustix::process::Signal::CONT);
-            return;
-        }
-        _ => {}
-    }
-    let cluster = network.notary_cluster().expect("a cluster");
-    match fault {
-        Fault::KillWorker | Fault::FreezeWorker => {}
-        Fault::CrashServer => {
-            cluster.crash(server).expect("signalled");
-            std::thread::sleep(down);
-            cluster.run(server).expect("it joins again");
-        }
-        Fault::FreezeServer => {
-            cluster.suspend(server, true).expect("signalled");
-            std::thread::sleep(down);
-            cluster.suspend(server, false).expect("signalled");
-        }
-        Fault::Isolate => {
-            isolate(cluster, server, true);
-            std::thread::sleep(down);
-            isolate(cluster, server, false);
-        }
-        Fault::IsolateTwo => {
-            run.note(EventKind::MajorityLost);
-            isolate(cluster, server, true);
-            isolate(cluster, next, true);
-            std::thread::sleep(down);
-            run.note(EventKind::MajorityReturning);
-            isolate(cluster, server, false);
-            isolate(cluster, next, false);
-        }
-        Fault::Slow => {
-            let end = Instant::now() + down;
-            while Instant::now() < end {
-                cluster.suspend(server, true).expect("signalled");
-                std::thread::sleep(SLOW_STOP);
-                cluster.suspend(server, false).expect("signalled");
-                std::thread::sleep(SLOW_RUN);
-            }
-        }
-        Fault::FullDisk => {
-            let full = cluster.bound_files(server, Some(FULL_DISK_BYTES));
-            full.expect("its files are bounded");
-            std::thread::sleep(down);
-            cluster.bound_files(server, None).expect("lifted");
-            // A server that cannot apply what the others have leaves them. Its operator starts it again.
-            cluster.crash(server).expect("signalled");
-            cluster.run(server).expect("it joins again");
-        }
-        Fault::CrashTwo => {
-            run.note(EventKind::MajorityLost);
-            cluster.crash(server).expect("signalled");
-            cluster.crash(next).expect("signalled");
-            std::thread::sleep(down);
-            // The last server has to end as well before the cluster can begin anew.
-            let anew = cluster.restart_all(|| run.note(EventKind::MajorityReturning));
-            anew.expect("the cluster begins anew");
-        }
-        Fault::RestartCluster => {
-            run.note(EventKind::MajorityLost);
-            let anew = cluster.restart_all(|| run.note(EventKind::MajorityReturning));
-            anew.expect("the cluster begins anew");
-        }
-    }
-    for server in 0..cluster.servers() {
-        cluster.joined(server).expect("it is with the others");
-    }
-    if matches!(
-        fault,
-        Fault::IsolateTwo | Fault::CrashTwo | Fault::RestartCluster
-    ) {
-        run.note(EventKind::MajorityBack);
-    }
-}
-
-/// Returns the order of faults: each once, or at random for as long as the environment says.
-fn order(seeded: &mut Seeded) -> impl Iterator<Item = Fault> + use<> {
-    let mut faults = FAULTS;
+/// Returns the order of faults: each once, then at random for as long as the environment says.
+fn order(backend: NotaryBackend, seeded: &mut Seeded) -> impl Iterator<Item = Fault> + use<> {
+    let all = fault::all(backend);
+    let mut faults = all.to_vec();
     for at in (1..faults.len()).rev() {
         faults.swap(at, seeded.between(0, at as u64 + 1) as usize);
     }
@@ -374,7 +235,7 @@ fn order(seeded: &mut Seeded) -> impl Iterator<Item = Fault> + use<> {
     let mut more = seeded.clone();
     let further = std::iter::from_fn(move || {
         let end = long?;
-        (Instant::now() < end).then(|| FAULTS[more.between(0, FAULTS.len() as u64) as usize])
+        (Instant::now() < end).then(|| all[more.between(0, all.len() as u64) as usize])
     });
     faults.into_iter().chain(further)
 }
@@ -384,10 +245,20 @@ fn torture_seconds() -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_fault_makes_a_notary_sign_twice_or_forget() {
+async fn no_fault_makes_a_notary_on_galera_sign_twice_or_forget() {
+    torture(NotaryBackend::Galera).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_fault_makes_a_notary_on_postgresql_sign_twice_or_forget() {
+    torture(NotaryBackend::Postgres).await;
+}
+
+async fn torture(backend: NotaryBackend) {
     let mut seeded = Seeded::from_environment();
     let options = NetworkOptions {
         notary_workers: 2,
+        notary_backend: backend,
         requesters: CLIENTS,
         ..stage::options(&["A"])
     };
@@ -397,7 +268,8 @@ async fn no_fault_makes_a_notary_sign_twice_or_forget() {
         None => ANSWERS_WITHIN_MS_SHORT,
     };
     let seed = seeded.number();
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("notary-{seed:016x}.jsonl"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("notary-{backend:?}-{seed:016x}.jsonl"));
     println!("the history is {}", path.display());
     let file = BufWriter::new(File::create(&path).expect("created"));
     let run = Arc::new(Run {
@@ -434,14 +306,14 @@ async fn no_fault_makes_a_notary_sign_twice_or_forget() {
             tasks.spawn(Arc::clone(client).load(seeded.fork()));
         }
     }
-    for fault in order(&mut seeded) {
+    for fault in order(backend, &mut seeded) {
         tokio::time::sleep(seeded.moment(QUIET_MS_MAX)).await;
         let began = Instant::now();
         let kind = format!("{fault:?}");
         run.note(EventKind::Fault { kind: kind.clone() });
         let noting = Arc::clone(&run);
         (network, seeded) = tokio::task::spawn_blocking(move || {
-            perform(&mut network, fault, &mut seeded, &noting);
+            fault::perform(&mut network, fault, &mut seeded, &noting);
             (network, seeded)
         })
         .await
