@@ -303,14 +303,29 @@ impl GaleraCluster {
         self.folder.path().join(format!("socket-{server}"))
     }
 
+    /// Returns a server's folder of temporary files. A server deletes all temporary tables in it at its start, also those of another server.
+    fn temporary(&self, server: usize) -> PathBuf {
+        self.folder.path().join(format!("temporary-{server}"))
+    }
+
     fn log(&self, server: usize) -> PathBuf {
         self.folder.path().join(format!("log-{server}.err"))
     }
 
     /// Makes the data of the first server, and copies it for the others, which then need no transfer.
     fn initialise(&mut self) -> Result<(), ServerError> {
+        for server in 0..self.members.len() {
+            let path = self.temporary(server);
+            std::fs::create_dir(&path).map_err(|source| ServerError::File {
+                path: path.clone(),
+                source,
+            })?;
+            self.user.give(&path)?;
+        }
         let mut install = self.user.command(Path::new("mariadb-install-db"));
         install
+            // The program starts a server by itself, which takes the folder from here.
+            .env("TMPDIR", self.temporary(0))
             .args(["--no-defaults", "--auth-root-authentication-method=normal"])
             .args(["--skip-test-db", "--skip-log-bin"])
             .arg(format!("--datadir={}", self.folder_of(0).display()));
@@ -433,6 +448,7 @@ impl GaleraCluster {
             format!("--socket={}", self.socket(server).display()),
             format!("--pid-file={}/pid-{server}", self.folder.path().display()),
             format!("--log-error={}", log.display()),
+            format!("--tmpdir={}", self.temporary(server).display()),
             "--skip-name-resolve".to_owned(),
             "--default-storage-engine=InnoDB".to_owned(),
             "--innodb-flush-log-at-trx-commit=1".to_owned(),
