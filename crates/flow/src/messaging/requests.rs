@@ -26,6 +26,8 @@ use crate::{FlowId, Service};
 
 /// Shortest pause before a request that a server asked to wait is sent again, in milliseconds.
 const WAIT_MIN_MS: u64 = 10;
+/// A server that names at least this time is asked again after it, however often it asked to wait, in milliseconds.
+const NAMED_MIN_MS: u64 = 100;
 
 /// Time for which a server of a service is passed over after it has answered nothing, in milliseconds. Any answer ends it.
 const SHUNNED_MS: u64 = 5_000;
@@ -214,8 +216,8 @@ impl Requests {
         Some(party)
     }
 
-    /// Delays the next repetition: the server has not taken the request, and asks for it again after `eta_ms`. Repeated requests to
-    /// wait lengthen the delay, so a server cannot make this node ask without a pause. A service is not waited for before each of its
+    /// Delays the next repetition: the server has not taken the request, and asks for it again after `eta_ms`. If that is a very short time,
+    /// the pause grows with repeated requests to wait, so a server cannot make this node ask without a pause. A service is not waited for before each of its
     /// servers was asked.
     pub fn wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64, now: Monotonic) {
         self.heard(peer, now);
@@ -236,20 +238,24 @@ impl Requests {
         let Some(request) = self.outstanding.get_mut(id) else {
             return;
         };
-        let pause = BackOff {
-            first_ms: eta_ms.max(WAIT_MIN_MS),
-            max_ms,
-        };
         let attempt = match asks_another {
             true => 0,
             false => request.waits - others as u32,
         };
-        let delay = pause.delay_ms(attempt, jitter(id));
+        let pause_ms = |first_ms, attempt| {
+            let pause = BackOff { first_ms, max_ms };
+            pause.delay_ms(attempt, jitter(id))
+        };
+        // A server that names a time knows its queue. If the pause grew with every wait, the oldest requests would wait longest.
+        let pause_ms = match eta_ms >= NAMED_MIN_MS {
+            true => pause_ms(eta_ms, 0),
+            false => pause_ms(eta_ms.max(WAIT_MIN_MS), attempt),
+        };
         // Clipped far beyond the longest pause.
         request.waits = request.waits.saturating_add(1);
         request.is_told_to_wait = true;
         // Never before the time that the server names.
-        let at = now.after_ms(delay.max(eta_ms.min(max_ms)));
+        let at = now.after_ms(pause_ms.max(eta_ms.min(max_ms)));
         request.repeat_at = at;
         self.look_at(id, at);
     }

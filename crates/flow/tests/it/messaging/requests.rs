@@ -175,6 +175,23 @@ fn a_busy_server_is_asked_again_after_the_time_it_names() {
 }
 
 #[test]
+fn pauses_follow_the_time_that_the_server_names() {
+    let mut b = Bench::new(10);
+    b.up('N', "");
+    b.ask(1, 'N', "N1");
+    for round in 0..30 {
+        let named = 100 + 30 * round;
+        b.requests.wait(&id(1), &peer('N'), named, at(b.now));
+        let pause = b.deadline() - b.now;
+        assert!(
+            (named..=named + named / 10).contains(&pause),
+            "{named}: {pause}"
+        );
+        b.timer(b.deadline(), "N1");
+    }
+}
+
+#[test]
 fn a_server_that_always_says_wait_is_asked_ever_more_rarely() {
     let mut b = Bench::new(10);
     b.up('N', "");
