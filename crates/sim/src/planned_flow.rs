@@ -98,6 +98,7 @@ pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>, anonymous: bool) ->
         notary: None,
         deadline_ms: Some(600_000),
         anonymous: Some(anonymous),
+        window_ms: None,
     }
 }
 

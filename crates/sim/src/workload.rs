@@ -368,6 +368,7 @@ impl<'a> Workload<'a> {
             states: None,
             notary: None,
             anonymous: Some(self.hides()),
+            window_ms: None,
         };
         let moves = vec![gains(token, to, quantity)];
         PlannedFlow {

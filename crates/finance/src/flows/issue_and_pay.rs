@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{IssueArgs, IssueCash, PayArgs, PayCash, Payment};
 use crate::{Currency, Reference};
 
-/// Arguments of `cash.issue_and_pay`. Encoded as an array of the fields in their order, absent ones null.
+/// Arguments of `cash.issue_and_pay`. Encoded as an array of the fields in their order, absent ones null; `window_ms` is left out if it is
+/// absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueAndPayArgs {
     /// The currency, such as `GBP`.
@@ -31,6 +32,9 @@ pub struct IssueAndPayArgs {
     /// fresh key that the recipient proves only to this node. If left out, both go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
+    /// Time in which the notary has to sign the payment, in milliseconds: it gets a time window that ends then. It has none if left out.
+    #[serde(default)]
+    pub window_ms: Option<u64>,
 }
 
 primitives::record!(IssueAndPayArgs {
@@ -40,7 +44,8 @@ primitives::record!(IssueAndPayArgs {
     recipient,
     states,
     notary,
-    anonymous
+    anonymous;
+    window_ms
 });
 
 /// The result of `cash.issue_and_pay`. Encoded as `[issue, payment]`.
@@ -97,6 +102,7 @@ impl Flow for IssueAndPayCash {
             notary: args.notary,
             deadline_ms: None,
             anonymous: args.anonymous,
+            window_ms: args.window_ms,
         };
         let paid = ctx.sub_flow::<PayCash>(pay).await?;
         Ok(IssueAndPayResult {

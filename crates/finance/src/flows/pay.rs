@@ -1,6 +1,6 @@
 //! `cash.pay`: pays one or several parties.
 
-use flow::library::{build_and_sign, finality, request_key};
+use flow::library::{build_and_sign, finality, request_key, window_of_ms};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::{LegalName, PartyId, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
@@ -13,6 +13,9 @@ use crate::{CashError, Currency, Portion, Reference, cash_builder};
 
 /// Maximum number of payments in one transaction.
 pub const PAYMENTS_MAX: usize = 1_000;
+
+/// The arguments that are always encoded. Journals of earlier versions have these alone.
+const FIELDS: usize = 8;
 
 /// One payment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +38,7 @@ primitives::record!(Payment {
 });
 
 /// Arguments of `cash.pay`: either `token`, or `currency` and optionally `issuer` and `reference`. Encoded as an array of the
-/// fields in their order, absent ones null.
+/// fields in their order, absent ones null; `window_ms` is left out if it is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PayArgs {
     /// The id of the token.
@@ -62,11 +65,14 @@ pub struct PayArgs {
     /// of this node. If left out, all go to the keys that the network map lists.
     #[serde(default)]
     pub anonymous: Option<bool>,
+    /// Time in which the notary has to sign, in milliseconds: the payment gets a time window that ends then. It has none if left out.
+    #[serde(default)]
+    pub window_ms: Option<u64>,
 }
 
 impl Encode for PayArgs {
     fn encode(&self, e: &mut Encoder) {
-        e.array(8);
+        e.array(FIELDS + usize::from(self.window_ms.is_some()));
         self.token.encode(e);
         self.currency.encode(e);
         self.issuer.encode(e);
@@ -75,12 +81,15 @@ impl Encode for PayArgs {
         self.notary.encode(e);
         self.deadline_ms.encode(e);
         self.anonymous.encode(e);
+        if let Some(window_ms) = self.window_ms {
+            window_ms.encode(e);
+        }
     }
 }
 
 impl Decode for PayArgs {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.expect_array(8)?;
+        let has_window = d.array_with_later(FIELDS)?;
         Ok(Self {
             token: Option::decode(d)?,
             currency: Option::decode(d)?,
@@ -90,6 +99,10 @@ impl Decode for PayArgs {
             notary: Option::decode(d)?,
             deadline_ms: Option::decode(d)?,
             anonymous: Option::decode(d)?,
+            window_ms: match has_window {
+                true => Some(u64::decode(d)?),
+                false => None,
+            },
         })
     }
 }
@@ -152,7 +165,11 @@ impl Flow for PayCash {
             let change_to = ctx.fresh_key().await?;
             spending = cash_builder::pay(notary, &inputs, &portions, &change_to)?;
         }
-        let signed = build_and_sign(&ctx, spending.builder, &spending.owners).await?;
+        let builder = match args.window_ms {
+            Some(ms) => spending.builder.time_window(window_of_ms(&ctx, ms)),
+            None => spending.builder,
+        };
+        let signed = build_and_sign(&ctx, builder, &spending.owners).await?;
         let transaction = signed.id();
         finality(&ctx, signed, &payees).await?;
         Ok(CashResult { transaction })

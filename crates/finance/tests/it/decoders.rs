@@ -55,6 +55,30 @@ fn arguments<T: Decode + Encode>(flow: &str, json: &str) -> Sample {
     of(&T::from_bytes(&bytes).expect("arguments decode"))
 }
 
+/// Arguments without a time window are encoded as before there was one: journals of earlier versions have these bytes.
+#[test]
+fn arguments_of_earlier_versions() {
+    let bank = "4f3d42616e6b20422c204c3d4c6f6e646f6e2c20433d4742";
+    for (flow, json, expected) in [
+        (
+            "cash.pay",
+            r#"{"currency":"GBP","payments":[{"to":NAME,"quantity":3}]}"#,
+            format!("88f663474250f6f681837818{bank}03f6f6f6f6"),
+        ),
+        (
+            "cash.issue_and_pay",
+            r#"{"currency":"GBP","quantity":7,"recipient":NAME}"#,
+            format!("876347425007f67818{bank}f6f6f6"),
+        ),
+    ] {
+        let (_, bytes) = match flow {
+            "cash.pay" => arguments::<PayArgs>(flow, json),
+            _ => arguments::<IssueAndPayArgs>(flow, json),
+        };
+        assert_eq!(primitives::hex::encode(&bytes), expected, "{flow}");
+    }
+}
+
 fn states() -> Vec<Sample> {
     let token = token("A GBP 01");
     let id = Hash::plain(b"an obligation");
@@ -156,7 +180,9 @@ fn flows() -> Vec<Sample> {
     vec![
         arguments::<IssueArgs>("cash.issue", r#"{"currency":"GBP","quantity":7,"outputs":2,"recipient":NAME}"#),
         arguments::<PayArgs>("cash.pay", r#"{"currency":"GBP","issuer":NAME,"reference":"01","payments":[{"to":NAME,"quantity":3,"states":2},{"to":NAME,"quantity":4}],"deadline_ms":5,"anonymous":true}"#),
+        arguments::<PayArgs>("cash.pay", r#"{"currency":"GBP","issuer":NAME,"reference":"01","payments":[{"to":NAME,"quantity":3,"states":2},{"to":NAME,"quantity":4}],"deadline_ms":5,"window_ms":30000}"#),
         arguments::<IssueAndPayArgs>("cash.issue_and_pay", r#"{"currency":"GBP","quantity":7,"recipient":NAME}"#),
+        arguments::<IssueAndPayArgs>("cash.issue_and_pay", r#"{"currency":"GBP","quantity":7,"recipient":NAME,"window_ms":30000}"#),
         arguments::<ExitArgs>("cash.exit", r#"{"currency":"GBP","quantity":7,"notary":NAME}"#),
         arguments::<LockArgs>("cash.lock", r#"{"currency":"GBP","quantity":7,"until":1000,"to":NAME}"#),
         arguments::<ReissueArgs>("cash.reissue", r#"{"currency":"GBP","quantity":7,"issuer":NAME,"outputs":2}"#),

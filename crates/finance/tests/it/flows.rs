@@ -1,5 +1,7 @@
 //! The cash flows, from JSON to JSON.
 
+use primitives::Timestamp;
+
 use crate::fixtures::*;
 use crate::world::World;
 
@@ -134,6 +136,38 @@ fn pay_with_change_from_several_states_to_several_payees() {
         world.holds('A', "A GBP").is_empty(),
         "no change, no state for it"
     );
+}
+
+#[test]
+fn payments_have_a_time_window_on_request() {
+    for (window, end_ms) in [("", None), (r#","window_ms":30000"#, Some(30_000))] {
+        for (flow, payments) in [
+            (
+                "cash.pay",
+                format!(r#""payments":[{{"to":"{B}","quantity":3}}]"#),
+            ),
+            (
+                "cash.issue_and_pay",
+                format!(r#""quantity":3,"recipient":"{B}""#),
+            ),
+        ] {
+            let mut world = World::new();
+            world
+                .run("cash.issue", r#"{"currency":"GBP","quantity":3}"#)
+                .unwrap();
+            let json = format!(r#"{{"currency":"GBP",{payments}{window}}}"#);
+            world.run(flow, &json).unwrap();
+            let (payment, _) = world.delivered[0];
+            let found = world.transactions[&payment].wire().time_window();
+            let end = found.and_then(|window| window.end());
+            assert_eq!(
+                end,
+                end_ms.and_then(|ms| Timestamp::EPOCH.plus_ms(ms)),
+                "{flow}"
+            );
+            assert!(found.and_then(|window| window.start()).is_none());
+        }
+    }
 }
 
 #[test]

@@ -208,6 +208,21 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Reads the head of an array of `earlier` items, or of one more: a field that was added later. Returns whether that one follows.
+    pub fn array_with_later(&mut self, earlier: usize) -> Result<bool, DecodeError> {
+        let offset = self.at;
+        let found = self.array()?;
+        match found.checked_sub(earlier) {
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            _ => Err(DecodeError::WrongLength {
+                offset,
+                expected: earlier,
+                found,
+            }),
+        }
+    }
+
     /// Reads the head of a map. Returns the number of pairs. The caller checks that the keys ascend; decoding a `BTreeMap`
     /// checks it.
     pub fn map(&mut self) -> Result<usize, DecodeError> {

@@ -12,8 +12,41 @@
 /// assert_eq!(bytes, [0x82, 1, 2]);
 /// assert_eq!(Point::from_bytes(&bytes), Ok(Point { x: 1, y: 2 }));
 /// ```
+/// An optional field that was added later follows a semicolon. While it is absent, the encoding is the earlier one.
+/// ```
+/// #[derive(Debug, PartialEq)]
+/// struct Place { x: u32, floor: Option<u32> }
+/// primitives::record!(Place { x; floor });
+///
+/// use primitives::{Decode, Encode};
+/// assert_eq!(Place { x: 1, floor: None }.to_bytes(), [0x81, 1]);
+/// assert_eq!(Place::from_bytes(&[0x82, 1, 7]), Ok(Place { x: 1, floor: Some(7) }));
+/// ```
 #[macro_export]
 macro_rules! record {
+    ($name:ident { $($field:ident),* ; $later:ident }) => {
+        impl $crate::Encode for $name {
+            fn encode(&self, e: &mut $crate::Encoder) {
+                e.array($crate::count_fields!($($field)*) + usize::from(self.$later.is_some()));
+                $($crate::Encode::encode(&self.$field, e);)*
+                if let ::core::option::Option::Some(later) = &self.$later {
+                    $crate::Encode::encode(later, e);
+                }
+            }
+        }
+
+        impl $crate::Decode for $name {
+            fn decode(d: &mut $crate::Decoder<'_>) -> ::core::result::Result<Self, $crate::DecodeError> {
+                let has_later = d.array_with_later($crate::count_fields!($($field)*))?;
+                $(let $field = $crate::Decode::decode(d)?;)*
+                let $later = match has_later {
+                    true => ::core::option::Option::Some($crate::Decode::decode(d)?),
+                    false => ::core::option::Option::None,
+                };
+                ::core::result::Result::Ok(Self { $($field,)* $later })
+            }
+        }
+    };
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::Encode for $name {
             fn encode(&self, e: &mut $crate::Encoder) {
