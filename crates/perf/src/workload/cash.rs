@@ -14,6 +14,10 @@ pub(super) const PAYEE: u32 = 1;
 const QUANTITY: u64 = 1_000;
 /// Upper limit on minor units of a unit of work. Sums over a run stay far below the maximum of a quantity.
 const QUANTITY_MAX: u64 = 1_000_000_000;
+/// Default time window of payments, in milliseconds: the notary has to sign within it. The published payments have such a window.
+const WINDOW_MS: u64 = 30_000;
+/// Upper limit on a time window: a day.
+const WINDOW_MS_MAX: u64 = 86_400_000;
 /// The flows' upper limit on states of one transaction.
 const STATES_MAX: u64 = 1_000;
 
@@ -53,6 +57,12 @@ impl Money {
     }
 }
 
+/// Returns the time window of payments in milliseconds: the knob `window_ms`. `None` if it is 0.
+pub(super) fn window(knobs: &mut Knobs) -> Result<Option<u64>, KnobError> {
+    let window_ms = knobs.number("window_ms", WINDOW_MS, 0..=WINDOW_MS_MAX)?;
+    Ok((window_ms > 0).then_some(window_ms))
+}
+
 /// Arguments of `cash.issue`.
 #[derive(Serialize)]
 pub(super) struct Issue<'a> {
@@ -71,6 +81,8 @@ pub(super) struct Pay<'a> {
     pub reference: Option<&'a str>,
     pub payments: [Payment<'a>; 1],
     pub anonymous: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
 }
 
 /// One payment of `cash.pay`.
@@ -88,11 +100,27 @@ pub(super) struct IssueAndPay<'a> {
     pub quantity: u64,
     pub recipient: &'a str,
     pub anonymous: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_payment_has_a_window_unless_it_is_switched_off() {
+        for (text, expected) in [
+            ("", Ok(Some(30_000))),
+            ("window_ms = 1", Ok(Some(1))),
+            ("window_ms = 0", Ok(None)),
+            ("window_ms = 86400001", Err("window_ms")),
+        ] {
+            let mut knobs = Knobs::new(toml::from_str(text).expect("TOML"));
+            let read = window(&mut knobs).map_err(|error| error.knob);
+            assert_eq!(read, expected.map_err(str::to_owned), "{text}");
+        }
+    }
 
     #[test]
     fn money_is_read_alike_by_all() {

@@ -1,5 +1,5 @@
-//! States with a back chain: an issue, followed by a number of payments of the holder to itself. Only the holder knows
-//! them.
+//! States with a back chain: an issue, followed by a number of payments. They go back and forth between the holder and a partner, so that these two
+//! know them, or from the holder to itself, so that no other node does.
 //!
 //! Payments select their coins from the vault: the smallest one that suffices, and of equal ones the oldest. So each
 //! batch of states has a unique quantity, and a round of payments begins when the previous one has ended. Then each round
@@ -53,6 +53,9 @@ pub(super) struct Chains {
     pub symbol: String,
     /// The position of the bank that issues and holds them.
     pub holder: u32,
+    /// The position of the bank that the payments go to and come back from. If the depth is odd, the first payment is to the holder itself.
+    /// `None`: all payments are.
+    pub partner: Option<u32>,
     /// Payments behind each state.
     pub depth: u64,
 }
@@ -115,19 +118,34 @@ impl Chains {
         let issued = |number, made: &Delivered| collected.add(made, states_of(number));
         site.prepare_with(holder, issues, issue, issued).await?;
         let mut now = collected.take();
-        for _ in 0..self.depth {
+        for left in (0..self.depth).rev() {
+            let (from, to) = self.payment(left);
             let pay = |_| {
                 Ok(Step {
-                    start: self.pay_oneself(site, quantity)?,
+                    start: self.pay(site, to, quantity)?,
                     issues: None,
-                    participants: vec![self.holder],
+                    participants: if from == to {
+                        vec![from]
+                    } else {
+                        vec![from, to]
+                    },
                 })
             };
             let moved = |_, made: &Delivered| collected.add(made, 1);
-            site.prepare_with(holder, count, pay, moved).await?;
+            site.prepare_with(from as usize, count, pay, moved).await?;
             now = collected.take();
         }
         Ok(now)
+    }
+
+    /// Returns payer and payee of the payment before the last `left` ones. The last payment is to the holder.
+    fn payment(&self, left: u64) -> (u32, u32) {
+        let holder = self.holder;
+        match self.partner {
+            Some(partner) if left.is_multiple_of(2) && left + 1 < self.depth => (partner, holder),
+            Some(partner) if !left.is_multiple_of(2) => (holder, partner),
+            _ => (holder, holder),
+        }
     }
 
     fn issue(&self, site: &Site, states: u64, quantity: u64) -> Result<StartFlow, Failed> {
@@ -140,16 +158,19 @@ impl Chains {
         site.start_of(flow, &arguments)
     }
 
-    fn pay_oneself(&self, site: &Site, quantity: u64) -> Result<StartFlow, Failed> {
-        let to = site.name(self.holder as usize)?;
+    fn pay(&self, site: &Site, to: u32, quantity: u64) -> Result<StartFlow, Failed> {
+        let (to, issuer) = (site.name(to as usize)?, site.name(self.holder as usize)?);
         match self.asset {
             Asset::Cash => {
                 let payments = json!([{ "to": to, "quantity": quantity }]);
-                let arguments = json!({ "currency": self.symbol, "payments": payments });
+                let arguments =
+                    json!({ "currency": self.symbol, "issuer": issuer, "payments": payments });
                 site.start_of("cash.pay", &arguments)
             }
             Asset::Stock => {
-                let arguments = json!({ "symbol": self.symbol, "quantity": quantity, "to": to });
+                let arguments = json!({
+                    "symbol": self.symbol, "issuer": issuer, "quantity": quantity, "to": to,
+                });
                 site.start_of("stock.transfer", &arguments)
             }
         }
@@ -180,5 +201,32 @@ impl Collected {
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payments_end_with_the_holder_and_only_the_partner_takes_part() {
+        for (partner, depth, expected) in [
+            (None, 2, &[(1, 1), (1, 1)][..]),
+            (Some(2), 0, &[]),
+            (Some(2), 1, &[(1, 1)]),
+            (Some(2), 2, &[(1, 2), (2, 1)]),
+            (Some(2), 3, &[(1, 1), (1, 2), (2, 1)]),
+            (Some(2), 4, &[(1, 2), (2, 1), (1, 2), (2, 1)]),
+        ] {
+            let chains = Chains {
+                asset: Asset::Cash,
+                symbol: "GBP".to_owned(),
+                holder: 1,
+                partner,
+                depth,
+            };
+            let payments: Vec<_> = (0..depth).rev().map(|left| chains.payment(left)).collect();
+            assert_eq!(payments, expected, "{partner:?} {depth}");
+        }
     }
 }

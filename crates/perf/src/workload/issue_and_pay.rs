@@ -8,7 +8,7 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::books::Token;
-use super::cash::{Issue, IssueAndPay as Arguments, Money, PAYEE, PAYER, Pay, Payment};
+use super::cash::{Issue, IssueAndPay as Arguments, Money, PAYEE, PAYER, Pay, Payment, window};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
 use super::traits::{Boxed, Prepares, Worker, Workload};
@@ -24,6 +24,7 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 struct IssueAndPay {
     money: Money,
     selection: bool,
+    window_ms: Option<u64>,
     anonymous: bool,
     retry: bool,
 }
@@ -33,6 +34,7 @@ impl IssueAndPay {
         Ok(Arc::new(Self {
             money: Money::of(knobs, "EUR")?,
             selection: knobs.flag("selection", false)?,
+            window_ms: window(knobs)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
         }))
@@ -41,13 +43,14 @@ impl IssueAndPay {
     fn starts(&self, site: &Site) -> Result<Vec<StartFlow>, Failed> {
         let to = site.name(PAYEE as usize)?;
         let (currency, quantity) = (self.money.currency.as_str(), self.money.quantity);
-        let anonymous = self.anonymous;
+        let (window_ms, anonymous) = (self.window_ms, self.anonymous);
         if !self.selection {
             let both = Arguments {
                 currency,
                 quantity,
                 recipient: to,
                 anonymous,
+                window_ms,
             };
             return Ok(vec![site.start_of("cash.issue_and_pay", &both)?]);
         }
@@ -67,6 +70,7 @@ impl IssueAndPay {
                 states,
             }],
             anonymous,
+            window_ms,
         };
         Ok(vec![
             site.start_of("cash.issue", &issue)?,

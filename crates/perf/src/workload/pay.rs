@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::StartFlow;
 
-use super::cash::{Issue, Money, PAYEE, PAYER, Pay as Arguments, Payment};
+use super::cash::{Issue, Money, PAYEE, PAYER, Pay as Arguments, Payment, window};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
 use super::starter::{Start, Starter};
@@ -31,6 +31,7 @@ struct Pay {
     money: Money,
     states: u64,
     coins: u64,
+    window_ms: Option<u64>,
     anonymous: bool,
     retry: bool,
     starter: Starter,
@@ -43,6 +44,7 @@ impl Pay {
             states: money.states(knobs)?,
             money,
             coins: knobs.number("coins", COINS, 1..=COINS_MAX)?,
+            window_ms: window(knobs)?,
             anonymous: knobs.flag("anonymous", false)?,
             retry: knobs.flag("retry", false)?,
             starter: Starter::of(knobs)?,
@@ -111,6 +113,7 @@ impl Workload for Pay {
                     states: self.states,
                 }],
                 anonymous: self.anonymous,
+                window_ms: self.window_ms,
             };
             Ok(Box::new(PayingBy {
                 way: self.starter.start(site, PAYER as usize).await?,

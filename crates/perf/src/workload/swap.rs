@@ -1,7 +1,7 @@
 //! `swap`: a coordinator swaps cash for stock between two, four, ... ten parties in one transaction.
 //!
-//! Half of the parties pay with cash that they issued, the others deliver stock that they issued. Only the issuers know
-//! those back chains. Every party has given the coordinator a standing mandate. Without a back chain (`depth = 0`), a
+//! Half of the parties pay with cash that they issued, the others deliver stock that they issued. Each back chain is between the two parties of
+//! a pair, so eight of ten parties and the coordinator lack it. Every party has given the coordinator a standing mandate. Without a back chain (`depth = 0`), a
 //! later unit swaps the same states back, so a few hundred states are enough for any number of units. With one, each unit
 //! consumes its own states.
 
@@ -201,6 +201,8 @@ impl Swap {
                 asset,
                 symbol: symbol.clone(),
                 holder: self.party(site, number),
+                // The other party of the pair.
+                partner: Some(self.party(site, number ^ 1)),
                 depth: self.depth,
             };
             let site = Arc::clone(site);

@@ -76,6 +76,7 @@ impl Workload for Transfer {
                 asset: Asset::Cash,
                 symbol: self.money.currency.clone(),
                 holder: PAYER,
+                partner: None,
                 depth: self.depth,
             };
             for coin in chains
