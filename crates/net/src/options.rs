@@ -106,7 +106,7 @@ impl Default for NetLimits {
 /// Largest message that any setting allows, in bytes.
 const MESSAGE_BYTES_MAX: u32 = 1 << 30;
 /// Longest wait for more before a write, in microseconds.
-const LINGER_US_MAX: u64 = 10_000;
+const LINGER_US_MAX: u64 = 20_000;
 
 impl Options {
     /// Returns the name of the first setting that is out of range.
@@ -123,7 +123,7 @@ impl Options {
             return Err("window_bytes is 1 KiB to 1 GiB");
         }
         if self.linger_us > LINGER_US_MAX {
-            return Err("linger_us is at most 10000");
+            return Err("linger_us is at most 20000");
         }
         if limits.handshakes_max == 0 || limits.ping_after >= limits.silence_max {
             return Err("handshakes_max is at least 1 and ping_after below silence_max");

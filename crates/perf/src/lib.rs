@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod audit;
 pub mod chain;
+pub mod connector;
 pub mod fake;
 pub mod load;
 pub mod machine;
@@ -28,6 +29,7 @@ pub mod workload;
 pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     agent::ERRORS,
     chain::ERRORS,
+    connector::ERRORS,
     load::engine::ERRORS,
     plan::ERRORS,
     report::ERRORS,

@@ -7,7 +7,7 @@ use super::transitions::UPGRADES_MAX;
 use super::{ConfigError, NodeConfig, TokenEntry};
 
 /// Longest wait of connections and commits for more, in microseconds.
-const LINGER_US_MAX: u64 = 10_000;
+const LINGER_US_MAX: u64 = 20_000;
 /// Least room in bytes for messages of peers, and for any budget that work depends on.
 const ROOM_BYTES_MIN: u64 = 64 << 10;
 /// Least size of a request's body, in bytes.
@@ -249,7 +249,7 @@ mod tests {
             "",
             "[notary]",
             "[limits]\nstart_queue = 0",
-            "[store]\nlinger_us = 10000",
+            "[store]\nlinger_us = 20000",
         ] {
             assert!(check(good).is_ok(), "{good}");
         }
@@ -263,8 +263,8 @@ mod tests {
                 "x.toml: limits.io_threads: 257 is too large; it is at most 256",
             ),
             (
-                "[store]\nlinger_us = 20000",
-                "x.toml: store.linger_us: 20000 is too large; it is at most 10000",
+                "[store]\nlinger_us = 20001",
+                "x.toml: store.linger_us: 20001 is too large; it is at most 20000",
             ),
             (
                 "[notary]\nqueue_states_max = 0",

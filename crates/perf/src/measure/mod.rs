@@ -11,7 +11,7 @@ mod whole;
 pub use disk::DiskUse;
 pub use latencies::Latencies;
 pub use median::median;
-pub use process::{ProcessReading, load_average};
+pub use process::{ProcessReading, TICKS_PER_S, load_average};
 pub use serial::{
     SERIAL_JOBS_METRIC, SERIAL_THREAD, SerialShare, SerialTimes, ceiling_per_s, seconds_as_us,
 };

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 /// Clock ticks a second in `/proc/PID/stat`: fixed by the Linux interface for user space.
-const TICKS_PER_S: u64 = 100;
+pub const TICKS_PER_S: u64 = 100;
 
 /// One reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use client::{Client, Endpoint, Limits};
@@ -12,6 +13,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 use super::looks::Looks;
 use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
+use crate::connector::Connector;
 use crate::measure::{DiskUse, whole_millis};
 use crate::results::{MetricSeries, Process, ProcessSample};
 
@@ -44,10 +46,14 @@ pub struct Subject {
     pub name: String,
     /// A process of this machine.
     pub pid: Option<u32>,
+    /// Whether the processes that it has started are parts of it.
+    pub with_children: bool,
     /// Its folder. The size is read every few seconds.
     pub folder: Option<PathBuf>,
     /// The API of a node. Without a process, its processor time and memory also come from its metrics.
     pub endpoint: Option<Endpoint>,
+    /// The connector of another system, which reports its metrics.
+    pub connector: Option<Arc<Connector>>,
 }
 
 /// Settings of the monitor.
@@ -261,7 +267,10 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &HashSet<String>) {
     let seen: Vec<Option<Look>> = watches
         .iter()
-        .map(|watch| watch.process.and_then(ProcessKey::look))
+        .map(|watch| match watch.subject.with_children {
+            true => watch.process.and_then(ProcessKey::look_with_children),
+            false => watch.process.and_then(ProcessKey::look),
+        })
         .collect();
     let mut asked = JoinSet::new();
     for (position, watch) in watches.iter().enumerate() {
@@ -274,10 +283,26 @@ async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &Ha
             });
         }
     }
+    let mut reports = JoinSet::new();
+    for watch in watches.iter() {
+        if let Some(connector) = watch.subject.connector.clone() {
+            let name = watch.subject.name.clone();
+            reports.spawn(async move {
+                let answer = timeout(PATIENCE, connector.metrics()).await;
+                (name, answer.ok().and_then(Result::ok).unwrap_or_default())
+            });
+        }
+    }
     let mut scrapes: Vec<Option<Scrape>> = vec![None; watches.len()];
     while let Some(answer) = asked.join_next().await {
         if let Ok((position, Some(text))) = answer {
             scrapes[position] = Some(read(&text, wanted));
+        }
+    }
+    while let Some(report) = reports.join_next().await {
+        let (name, values) = report.unwrap_or_default();
+        for (metric, value) in values {
+            looks.metric(&name, metric, at_ms, value);
         }
     }
     for (position, ((watch, look), scrape)) in watches.iter_mut().zip(seen).zip(scrapes).enumerate()
@@ -322,6 +347,7 @@ mod tests {
                 pid: Some(child.id()),
                 folder: Some(folder.path().to_owned()),
                 endpoint: Some(nobody),
+                ..Subject::default()
             },
             Subject {
                 name: "nobody".to_owned(),

@@ -25,6 +25,8 @@ pub struct ChainPlan {
     /// Upper limit on payments that wait for a block at any node, if there is one. Further ones wait before they are
     /// sent.
     pub waiting_max: Option<u64>,
+    /// The accounts that bundle on each node of ours.
+    pub bundlers: Bundlers,
     /// Payments in the chain before the load.
     pub history: u64,
     /// Seconds to wait after the load until all accepted payments are in blocks.
@@ -35,6 +37,15 @@ pub struct ChainPlan {
     pub settings: BTreeMap<String, toml::Value>,
     /// Existing nodes to use instead.
     pub target: Option<ChainServers>,
+}
+
+/// The accounts that bundle on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bundlers {
+    /// The first of its test accounts.
+    First,
+    /// All of its test accounts.
+    All,
 }
 
 /// A test account.

@@ -127,8 +127,10 @@ pub const FIELDS: &[Field] = fields! {
     "network.nodes.NAME.link" Kind::Tables, "that of all" [""] "The link of this node to all others, for example of a receiver far away. Between two nodes with links of their own, the slower one counts.";
     "network.nodes.NAME.link.delay_ms" DELAY, "0" ["milliseconds"] "As for all nodes.";
     "network.nodes.NAME.link.mbit_per_s" BANDWIDTH, "unlimited" ["Mbit/s"] "As for all nodes.";
-    "network.target" Kind::Tables, "none" [""] "A running network. The laboratory then starts, wipes and restarts nothing.";
-    "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
+    "network.target" Kind::Tables, "none" [""] "A running network, or another system behind a connector. The laboratory then starts, wipes and restarts no node.";
+    "network.target.connector" Kind::OneOf(&["postgres"]), "none" [""] "Another system instead, by a shipped connector: plain PostgreSQL with a table of transfers. The work is of the kind `command`.";
+    "network.target.command" Kind::Free, "none" [""] "Another system instead, by [your own connector](connectors.md): a program and its arguments, such as `[\"python3\", \"connector.py\"]`.";
+    "network.target.banks" Kind::Free, "required without a connector" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
     "network.target.notary" LINE, "none" [""] "The notary's folder. Without it, the audit does not check the notary's books.";
     "chain" Kind::Tables, "none" [""] "A chain under load instead of `network` and `work`: payments on all its chains, from all test accounts, to all nodes. `load` sets their number at a time or their rate. [Load on a chain](../guides/chain-load-test.md).";
     "chain.nodes" Kind::Whole(1, CHAIN_NODES_MAX as u64), "4" [""] "Number of nodes to start: `node-1`, `node-2` and so on.";
@@ -151,6 +153,7 @@ pub const FIELDS: &[Field] = fields! {
     "chain.drain_s" Kind::Number(0.0, SECONDS_MAX), "120" ["seconds"] "Maximum wait after the load until all accepted payments are in blocks.";
     "chain.deadline_minutes" Kind::Whole(1, 1_440), "60" ["minutes"] "Time for which a payment is valid.";
     "chain.settings" Kind::Free, "none" [""] "Settings of every node's configuration by dotted name.";
+    "chain.bundlers" Kind::OneOf(&["first", "all"]), "\"first\"" [""] "The accounts that bundle on each node: the first of its test accounts, or all of them.";
     "chain.target" Kind::Tables, "none" [""] "Running nodes. The laboratory then starts and wipes nothing.";
     "chain.target.kind" Kind::OneOf(&["nxt", "tally"]), "required" [""] "Servers of the Ardor/Nxt family by their HTTP API, or nodes of ours.";
     "chain.target.servers" Kind::Free, "required" [""] "`http://host:port` of each server; of nodes of ours their folders.";
@@ -163,7 +166,7 @@ pub const FIELDS: &[Field] = fields! {
     "load" Kind::Tables, "one outstanding" [""] "The load: exactly one of `outstanding`, `rate`, `ramp`, `steps` and `knee`.";
     "load.outstanding" OUTSTANDING, "1" [""] "Closed loop: this number of units is outstanding at any moment.";
     "load.think_ms" Kind::Number(0.0, MS_MAX), "0" ["milliseconds"] "The pause between the end of a unit and the start of the next (closed loop).";
-    "load.think" Kind::OneOf(&["fixed", "random"]), "\"fixed\"" [""] "Whether the pause is always the same, or exponentially distributed around `think_ms`.";
+    "load.think" Kind::OneOf(&["fixed", "random", "uniform"]), "\"fixed\"" [""] "Whether the pause is always the same, exponentially distributed with the mean `think_ms`, or uniformly distributed from 0 to twice `think_ms`.";
     "load.rate" RATE, "none" ["units a second"] "Open loop: units are due at this rate, whether or not the system keeps up; latency counts from when one was due.";
     "load.ramp" Kind::Tables, "none" [""] "Open loop: the rate changes linearly over the measured time.";
     "load.ramp.from" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "The rate at the beginning.";
@@ -220,6 +223,7 @@ pub const FIELDS: &[Field] = fields! {
     "published.metric" Kind::OneOf(METRICS), "the main metric" [""] "The metric that they are compared with.";
     "published.value" Kind::Number(0.0, 1e15), "none" [""] "The figure, without a sweep.";
     "published.values" Kind::Free, "none" [""] "The figures by case of the first axis: `values = { 4 = 1100, 6 = 1650 }`; where more axes matter, by their cases too, in their order: `values = { \"4 / sequential\" = 1100 }`.";
+    "published.deviations" Kind::Free, "none" [""] "The published standard deviations of some of the values, by the same cases. If the first axis has named cases, the chart then has bars of one standard deviation, of the repeats too.";
     "full" Kind::Free, "none" [""] "Settings that `--full` lays over all these: `run.seconds = 1200` below `[full]`.";
 };
 

@@ -30,14 +30,14 @@ mod tests;
 mod tree;
 mod write;
 
-pub use chain::{ChainAccount, ChainPlan, ChainServers};
+pub use chain::{Bundlers, ChainAccount, ChainPlan, ChainServers};
 pub use checks::{Checks, KnobError, NoChecks};
 pub use error::{ERRORS, PlanError, Problem, nearest};
 pub use fields::METRICS;
 pub use model::{
-    Audit, Axis, Case, Closed, DatabaseKind, Fault, FaultKind, Knee, Link, Load, Monitors, Network,
-    NodeSettings, NotaryBackend, NotaryKind, Open, Plan, PublishedLine, Restart, Run, Shape, Step,
-    Target, Think, Work,
+    Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, Fault, FaultKind, Knee, Link, Load,
+    Monitors, Network, NodeSettings, NotaryBackend, NotaryKind, Open, Plan, PublishedLine, Restart,
+    Run, Shape, Step, Target, Think, Work,
 };
 pub use open::{Options, open, parse};
 pub use points::PointPlan;

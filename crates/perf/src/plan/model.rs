@@ -60,7 +60,7 @@ pub struct Network {
     pub nodes: BTreeMap<String, NodeSettings>,
     /// Delay and bandwidth between any two nodes. If `None`, they connect directly.
     pub link: Option<Link>,
-    /// An existing network to use instead. Nothing is brought up, wiped or restarted then.
+    /// An existing network or another system to use instead. The laboratory starts, wipes and restarts no node then.
     pub target: Option<Target>,
 }
 
@@ -137,13 +137,37 @@ impl Network {
     }
 }
 
-/// An existing network.
+/// What to measure instead of a network that is brought up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// Folders of its banks, each with the address, root certificate and token of its API, as bootstrap makes them.
-    pub banks: Vec<PathBuf>,
-    /// The notary's folder. Without it the audit skips the notary's books.
-    pub notary: Option<PathBuf>,
+pub enum Target {
+    /// An existing network.
+    Nodes {
+        /// Folders of its banks, each with the address, root certificate and token of its API, as bootstrap makes them.
+        banks: Vec<PathBuf>,
+        /// The notary's folder. Without it the audit skips the notary's books.
+        notary: Option<PathBuf>,
+    },
+    /// Another system.
+    Connector(ConnectorProgram),
+}
+
+impl Target {
+    /// Returns the connector of another system.
+    pub fn connector(&self) -> Option<&ConnectorProgram> {
+        match self {
+            Target::Nodes { .. } => None,
+            Target::Connector(program) => Some(program),
+        }
+    }
+}
+
+/// The program that connects another system to the laboratory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConnectorProgram {
+    /// The shipped one for plain PostgreSQL.
+    Postgres,
+    /// A program and its arguments.
+    Command(Vec<String>),
 }
 
 /// One kind of work.
@@ -186,6 +210,8 @@ pub enum Think {
     Fixed(f64),
     /// Exponentially distributed with this mean, in milliseconds.
     Random(f64),
+    /// Uniformly distributed from 0 to twice this mean, in milliseconds.
+    Uniform(f64),
 }
 
 /// An open loop.
@@ -345,4 +371,6 @@ pub struct PublishedLine {
     /// Values by case of the first axis, or by cases of the first few axes joined with ` / `. A scenario without a sweep
     /// has one value, under the empty name.
     pub values: BTreeMap<String, f64>,
+    /// Standard deviations of some of the values, by the same names.
+    pub deviations: BTreeMap<String, f64>,
 }

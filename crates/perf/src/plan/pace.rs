@@ -50,7 +50,7 @@ impl Plan {
     pub(super) fn pace_per_s(&self, closed: &Closed) -> f64 {
         let unit = self.unit_cost();
         let think_s = match closed.think {
-            Think::Fixed(ms) | Think::Random(ms) => ms / 1_000.0,
+            Think::Fixed(ms) | Think::Random(ms) | Think::Uniform(ms) => ms / 1_000.0,
         };
         let by_workers = f64::from(closed.outstanding) / (unit.latency_s + think_s);
         by_workers.min(1.0 / unit.busy_s)

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::chain::{ChainPlan, ChainServers, default_accounts, default_chains};
+use super::chain::{Bundlers, ChainPlan, ChainServers, default_accounts, default_chains};
 use super::model::{
-    Axis, DatabaseKind, FaultKind, Link, Load, Network, NodeSettings, NotaryBackend, NotaryKind,
-    Plan, PublishedLine, Restart, Run, Shape, Step, Think, Work,
+    Axis, ConnectorProgram, DatabaseKind, FaultKind, Link, Load, Network, NodeSettings,
+    NotaryBackend, NotaryKind, Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work,
 };
 use crate::chain::Chain;
 
@@ -84,17 +84,29 @@ fn number(number: f64) -> Value {
     }
 }
 
+fn target(target: &Target) -> Table {
+    let path = |path: &std::path::PathBuf| path.display().to_string();
+    let mut table = Table::new();
+    match target {
+        Target::Nodes { banks, notary } => {
+            let banks: Vec<String> = banks.iter().map(path).collect();
+            put(&mut table, "banks", banks);
+            if let Some(notary) = notary {
+                put(&mut table, "notary", path(notary));
+            }
+        }
+        Target::Connector(ConnectorProgram::Postgres) => put(&mut table, "connector", "postgres"),
+        Target::Connector(ConnectorProgram::Command(words)) => {
+            put(&mut table, "command", words.clone());
+        }
+    }
+    table
+}
+
 fn network(network: &Network) -> Table {
     let mut table = Table::new();
     if let Some(target) = &network.target {
-        let path = |path: &std::path::PathBuf| path.display().to_string();
-        let mut inner = Table::new();
-        let banks: Vec<String> = target.banks.iter().map(path).collect();
-        put(&mut inner, "banks", banks);
-        if let Some(notary) = &target.notary {
-            put(&mut inner, "notary", path(notary));
-        }
-        put(&mut table, "target", inner);
+        put(&mut table, "target", self::target(target));
         return table;
     }
     put(&mut table, "banks", i64::from(network.banks));
@@ -145,6 +157,11 @@ fn chain(plan: &ChainPlan) -> Table {
             put(&mut table, "nodes", i64::from(plan.nodes));
             put(&mut table, "profile", plan.profile.as_str());
             put(&mut table, "history", whole(plan.history));
+            let bundlers = match plan.bundlers {
+                Bundlers::First => "first",
+                Bundlers::All => "all",
+            };
+            put(&mut table, "bundlers", bundlers);
             settings(&mut table, &plan.settings);
         }
         Some(target) => put(&mut table, "target", servers(target)),
@@ -283,6 +300,7 @@ fn load(load: &Load) -> Table {
             let (think, ms) = match closed.think {
                 Think::Fixed(ms) => ("fixed", ms),
                 Think::Random(ms) => ("random", ms),
+                Think::Uniform(ms) => ("uniform", ms),
             };
             put(&mut table, "think", think);
             put(&mut table, "think_ms", number(ms));
@@ -397,12 +415,18 @@ fn published(line: &PublishedLine) -> Table {
     match line.values.get("") {
         Some(value) => put(&mut table, "value", number(*value)),
         None => {
-            let values = line.values.iter();
-            let values: Table = values
-                .map(|(case, value)| (case.clone(), number(*value)))
-                .collect();
-            put(&mut table, "values", values);
+            put(&mut table, "values", figures(&line.values));
         }
     }
+    if !line.deviations.is_empty() {
+        put(&mut table, "deviations", figures(&line.deviations));
+    }
     table
+}
+
+fn figures(figures: &BTreeMap<String, f64>) -> Table {
+    let figures = figures.iter();
+    figures
+        .map(|(case, value)| (case.clone(), number(*value)))
+        .collect()
 }

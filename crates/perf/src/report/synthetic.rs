@@ -149,7 +149,7 @@ pub fn stretch(dice: &mut Dice, shape: Shape, at_ms: u64) -> Stretch {
         },
         processes,
         metrics: metrics.into_iter().chain([rows]).collect(),
-        disk_bytes: done * 2100,
+        disk_bytes: Some(done * 2100),
         ..Stretch::default()
     }
 }
@@ -242,6 +242,7 @@ pub fn point(
                 number: *number,
             })
             .collect(),
+        system: String::new(),
         stretches,
         summary: Summary { metrics },
         audits: vec![AuditResult {
@@ -287,6 +288,7 @@ fn published(label: &str, source: &str, metric: &str, values: &[(&str, f64)]) ->
             .iter()
             .map(|(case, value)| ((*case).to_owned(), *value))
             .collect(),
+        ..Published::default()
     }
 }
 

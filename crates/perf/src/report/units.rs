@@ -82,7 +82,7 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
     ("rate_per_s", "Rate", "Rate", "/s", Better::Higher, 1.0),
     (
         "states_per_s",
-        "Output states",
+        "States",
         "States",
         "/s",
         Better::Higher,

@@ -176,6 +176,9 @@ pub struct Finding {
 pub struct Point {
     /// Its position on each axis.
     pub at: Vec<CaseResult>,
+    /// Another system and its version, as its connector names it; empty for our own nodes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub system: String,
     /// The measured stretches, one for each repeat.
     pub stretches: Vec<Stretch>,
     /// Over all repeats.
@@ -252,8 +255,9 @@ pub struct Stretch {
     pub processes: Vec<Process>,
     /// Metrics of nodes over time.
     pub metrics: Vec<MetricSeries>,
-    /// Growth of all nodes' files over the stretch.
-    pub disk_bytes: u64,
+    /// Growth of all nodes' files over the stretch; `None` if it cannot be observed, as on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
     /// Units a second that were tried, in a search for the knee, with whether each met the target.
     pub tried: Vec<(f64, bool)>,
     /// The results specific to a chain; `None` otherwise.
@@ -336,10 +340,15 @@ pub struct Process {
     pub samples: Vec<ProcessSample>,
 }
 
+/// Returns whether a process of this name generates the load or passes it on.
+pub fn is_load(name: &str) -> bool {
+    ["generator", "connector"].contains(&name) || name.starts_with("agent")
+}
+
 impl Process {
-    /// Returns whether it generates the load and so is not part of the measured system.
+    /// Returns whether it generates the load or passes it on, and so is not part of the measured system.
     pub fn is_generator(&self) -> bool {
-        self.name == "generator" || self.name.starts_with("agent")
+        is_load(&self.name)
     }
 }
 
@@ -449,18 +458,30 @@ pub struct Published {
     /// Values by case of the first axis, or by the cases of the first few axes joined with ` / `. Without axes the value
     /// has the empty name.
     pub values: BTreeMap<String, f64>,
+    /// Standard deviations of some of the values, by the same names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub deviations: BTreeMap<String, f64>,
 }
 
 impl Published {
     /// Returns the value to compare with a point: the one whose name matches the most cases, since it is the most
     /// specific.
     pub fn value_at(&self, at: &[CaseResult]) -> Option<f64> {
-        let names: Vec<&str> = at.iter().map(|case| case.name.as_str()).collect();
-        let keys = (names.len().min(1)..=names.len()).rev();
-        let mut values =
-            keys.filter_map(|count| self.values.get(&names[..count].join(CASES_JOINED)));
-        values.next().copied()
+        found_at(&self.values, at)
     }
+
+    /// Returns the standard deviation of [`value_at`](Self::value_at), if it was published.
+    pub fn deviation_at(&self, at: &[CaseResult]) -> Option<f64> {
+        found_at(&self.deviations, at)
+    }
+}
+
+/// Returns the figure whose name matches the most cases of a point.
+fn found_at(figures: &BTreeMap<String, f64>, at: &[CaseResult]) -> Option<f64> {
+    let names: Vec<&str> = at.iter().map(|case| case.name.as_str()).collect();
+    let keys = (names.len().min(1)..=names.len()).rev();
+    let mut found = keys.filter_map(|count| figures.get(&names[..count].join(CASES_JOINED)));
+    found.next().copied()
 }
 
 #[cfg(test)]
@@ -476,6 +497,7 @@ mod tests {
         ];
         let line = Published {
             values: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            deviations: [("slow / 4 parties".to_owned(), 0.5)].into(),
             ..Published::default()
         };
         for (names, expected) in [
@@ -492,6 +514,8 @@ mod tests {
             };
             let at: Vec<CaseResult> = names.iter().map(case).collect();
             assert_eq!(line.value_at(&at), expected, "{names:?}");
+            let deviation = expected.filter(|value| *value == 2.0).map(|_| 0.5);
+            assert_eq!(line.deviation_at(&at), deviation, "{names:?}");
         }
         let alone = Published {
             values: [(String::new(), 5.0)].into(),

@@ -10,7 +10,7 @@ pub(super) mod shown;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::error::RunError;
 use super::event::{Event, Events, Step};
@@ -25,6 +25,9 @@ use crate::results::{AuditResult, Point};
 use crate::workload::{Mix, Site};
 use life::Life;
 use shown::Shown;
+
+/// Time for an audit by a connector after the run was stopped.
+const AUDIT_AFTER_STOP_MAX: Duration = Duration::from_secs(60);
 
 /// A scenario in progress.
 pub(super) struct Course<'a> {
@@ -134,6 +137,11 @@ impl<'a> Course<'a> {
         );
         let threads = outstanding(&plan.load);
         let samples = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
+        if let Ok(connector) = life.site.connector() {
+            self.results[turn.point]
+                .system
+                .clone_from(&connector.hello().name);
+        }
         let measure = Measure {
             plan,
             mix: &self.mixes[turn.point],
@@ -168,17 +176,14 @@ impl<'a> Course<'a> {
         if !self.options.stop.is_asked() || (stretches.is_empty() && measured.stretch.done > 0) {
             stretches.push(measured.stretch);
         }
-        let died = match &mut self.grounds[self.here].1 {
-            Ground::Ours(ours) => ours.died(),
-            Ground::Nothing | Ground::Theirs(_) => None,
-        };
+        let died = self.grounds[self.here].1.died();
         match died.or(measured.failure) {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 
-    /// Moves to the ground of a point. The previous one is audited and stopped.
+    /// Moves to the ground of a point. The previous one is audited, and stopped if it is a network of ours.
     async fn go_to(&mut self, key: &GroundKey) -> Result<(), RunError> {
         let known = self.grounds.iter().position(|(known, _)| known == key);
         if known == Some(self.here) {
@@ -238,6 +243,17 @@ impl<'a> Course<'a> {
 
     async fn audit(&mut self, site: &Site, point: usize) {
         let step = Shown::begin(self.events, Step::Audit);
+        if let Ok(connector) = site.connector() {
+            let result = tokio::select! {
+                result = connector.audit() => result,
+                () = asked_to_stop_long_ago(self.options) => AuditResult {
+                    clean: false,
+                    words: "the connector did not audit in time after the run was stopped".to_owned(),
+                    transactions: 0,
+                },
+            };
+            return self.audited(point, result, step);
+        }
         let read_max = self.points[point].plan.audit.read_max;
         let nobody = site.banks() == 0;
         let result = match site.audit(read_max).await {
@@ -257,6 +273,10 @@ impl<'a> Course<'a> {
                 transactions: 0,
             },
         };
+        self.audited(point, result, step);
+    }
+
+    fn audited(&mut self, point: usize, result: AuditResult, step: Shown<'a>) {
         step.close(result.clean, &result.words);
         (self.events)(Event::Audited(result.clone()));
         self.results[point].audits.push(result);
@@ -264,6 +284,11 @@ impl<'a> Course<'a> {
 
     /// Takes networks down, or leaves the last one running if that was requested.
     async fn close(mut self) {
+        for (_, ground) in &self.grounds {
+            if let Ground::Other(connector) = ground {
+                connector.end().await;
+            }
+        }
         if !self.options.keep || self.here >= self.grounds.len() {
             return;
         }
@@ -274,6 +299,12 @@ impl<'a> Course<'a> {
             (self.events)(Event::Kept { folder, pids });
         }
     }
+}
+
+/// Waits for a stop, and then for as long as an audit may take after it.
+async fn asked_to_stop_long_ago(options: &Options) {
+    ready::asked_to_stop(options).await;
+    tokio::time::sleep(AUDIT_AFTER_STOP_MAX).await;
 }
 
 /// Returns the seed of a stretch. Seeds differ between stretches and are the same in every run.

@@ -31,6 +31,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Read the end of its log, which is printed with this message. Check whether the system killed it for lack of memory.",
     },
     ErrorInfo {
+        code: NOT_STEADY,
+        cause: "The rate of a stretch rose or fell by more than 5 % from its beginning to its end, beyond noise.",
+        action: "Look at the rate over time. Give the stretch a longer warm-up (run.warm_up_s), or more time to find the level at which it stays.",
+    },
+    ErrorInfo {
         code: REPEATS_MISSING,
         cause: "A point has fewer repeats than the scenario asks for, because the run ended early.",
         action: "Expect wider intervals, or run it again.",
@@ -68,6 +73,7 @@ pub const AUDIT_FAILED: &str = "lab.audit_failed";
 pub const RUN_FAILED: &str = "lab.run_failed";
 pub(super) const LINKS_ENDED: &str = "lab.links_ended";
 pub(super) const NODE_DIED: &str = "lab.node_died";
+pub(super) const NOT_STEADY: &str = "lab.not_steady";
 pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
 pub(super) const SAMPLES_PARTIAL: &str = "lab.samples_partial";
 pub(super) const SHORT_WINDOW: &str = "lab.short_window";
@@ -105,6 +111,9 @@ pub enum RunError {
     /// A fault of a node cannot be combined with agents.
     #[error("a scenario with run.fault generates its load here; leave --agent out")]
     FaultAgents,
+    /// A connector cannot be reached from agents.
+    #[error("a scenario with a connector generates its load here; leave --agent out")]
+    ConnectorAgents,
     /// A stretch ended before its fault.
     #[error(
         "the stretch ended before the fault of {0}; make run.fault.at_s smaller than its measured time"
@@ -144,6 +153,7 @@ impl RunError {
             RunError::Chain { fault, .. } => &fault.code,
             RunError::ChainAgents
             | RunError::FaultAgents
+            | RunError::ConnectorAgents
             | RunError::FaultMissed(_)
             | RunError::Mix(_) => "lab.bad_scenario",
             RunError::TooFewCores(_) => TOO_FEW_CORES,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{AUDIT_FAILED, REPEATS_MISSING, SHORT_WINDOW, UNITS_FAILED};
+use super::error::{AUDIT_FAILED, NOT_STEADY, REPEATS_MISSING, SHORT_WINDOW, UNITS_FAILED};
 use crate::load::engine;
 use crate::results::{Finding, Scenario};
+use crate::stats::{STEADY_WITHIN, Steady, steadiness};
 
 /// Below this many seconds a stretch says little about a steady state.
 const SECONDS_MIN: f64 = 0.5;
@@ -46,6 +47,18 @@ pub(super) fn findings(scenario: &Scenario, repeats: u32) -> Vec<Finding> {
                     format!(
                         "{} units in {:.1} s are too few for percentiles",
                         stretch.done, stretch.seconds
+                    ),
+                );
+            }
+            if let Some((Steady::Drifting, change)) = steadiness(stretch)
+                && change.value.abs() > STEADY_WITHIN
+            {
+                say(
+                    NOT_STEADY,
+                    format!(
+                        "the rate changed by {:+.0} % over {:.0} s, so its mean depends on the length of the stretch",
+                        change.value * 100.0,
+                        stretch.seconds
                     ),
                 );
             }

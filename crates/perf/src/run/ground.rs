@@ -1,16 +1,22 @@
 //! The ground that a point runs on: our own network, an existing one, or none.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use client::{Client, Endpoint};
 
 use super::care::Shape;
 use super::error::RunError;
 use super::ours::Ours;
+use crate::connector::{self, Connector};
+use crate::measure::DiskUse;
 use crate::monitor::Subject;
-use crate::plan::{self, Target};
+use crate::plan::{self, ConnectorProgram, Target};
 use crate::topology::{ExternalNode, NetworkError, Who};
 use crate::workload::{Site, SiteNode};
+
+/// The name of a connector among processes.
+const CONNECTOR: &str = "connector";
 
 /// The identity of a ground: points with equal keys share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,15 +25,20 @@ pub(super) enum GroundKey {
     Nothing,
     /// Brought up for this run.
     Ours(Shape),
-    /// An existing network.
-    Theirs(Target),
+    /// An existing network: the folders of its banks and of its notary.
+    Theirs(Vec<PathBuf>, Option<PathBuf>),
+    /// Another system.
+    Other(ConnectorProgram),
 }
 
 impl GroundKey {
     /// Returns the key of the ground that a scenario needs.
     pub fn of(network: &plan::Network, binary: Option<PathBuf>) -> Self {
         match &network.target {
-            Some(target) => GroundKey::Theirs(target.clone()),
+            Some(Target::Nodes { banks, notary }) => {
+                GroundKey::Theirs(banks.clone(), notary.clone())
+            }
+            Some(Target::Connector(program)) => GroundKey::Other(program.clone()),
             None if network.banks == 0 => GroundKey::Nothing,
             None => GroundKey::Ours(Shape::of(network, binary)),
         }
@@ -39,6 +50,8 @@ pub(super) enum Ground {
     Nothing,
     Ours(Box<Ours>),
     Theirs(Theirs),
+    /// Another system, by its connector.
+    Other(Arc<Connector>),
 }
 
 /// A network that is neither wiped nor restarted.
@@ -53,7 +66,20 @@ impl Ground {
         Ok(match key {
             GroundKey::Nothing => Ground::Nothing,
             GroundKey::Ours(shape) => Ground::Ours(Box::new(Ours::bootstrap(binary, shape).await?)),
-            GroundKey::Theirs(target) => Ground::Theirs(Theirs::open(target)?),
+            GroundKey::Theirs(banks, notary) => {
+                Ground::Theirs(Theirs::open(banks, notary.as_deref())?)
+            }
+            GroundKey::Other(program) => {
+                let command = match program {
+                    ConnectorProgram::Postgres => connector::postgres::command(&binary),
+                    ConnectorProgram::Command(words) => words.clone(),
+                };
+                let started = Connector::start(&command).await;
+                Ground::Other(Arc::new(started.map_err(|fault| RunError::Work {
+                    what: "starting the connector",
+                    failed: fault.into(),
+                })?))
+            }
         })
     }
 
@@ -63,13 +89,17 @@ impl Ground {
             Ground::Nothing => Ok(Site::new(Vec::new(), None, seed)),
             Ground::Ours(ours) => ours.site(seed, outstanding),
             Ground::Theirs(theirs) => theirs.site(seed),
+            Ground::Other(connector) => {
+                let site = Site::new(Vec::new(), None, seed);
+                Ok(site.with_connector(Arc::clone(connector)))
+            }
         }
     }
 
     /// Returns its banks' names and APIs in order, for generators on other machines.
     pub fn banks(&self) -> Result<Vec<(String, Endpoint)>, RunError> {
         match self {
-            Ground::Nothing => Ok(Vec::new()),
+            Ground::Nothing | Ground::Other(_) => Ok(Vec::new()),
             Ground::Ours(ours) => ours.banks(),
             Ground::Theirs(theirs) => {
                 let banks = theirs.banks.iter();
@@ -86,6 +116,7 @@ impl Ground {
             Ground::Nothing => Ok(Vec::new()),
             Ground::Ours(ours) => ours.subjects(),
             Ground::Theirs(theirs) => Ok(theirs.subjects()),
+            Ground::Other(connector) => Ok(subjects(connector)),
         }
     }
 
@@ -93,7 +124,7 @@ impl Ground {
     pub fn pid(&self, node: &str) -> Option<u32> {
         match self {
             Ground::Ours(ours) => ours.pid(node),
-            Ground::Nothing | Ground::Theirs(_) => None,
+            Ground::Nothing | Ground::Theirs(_) | Ground::Other(_) => None,
         }
     }
 
@@ -101,18 +132,64 @@ impl Ground {
     pub fn disk_bytes(&self) -> Option<u64> {
         match self {
             Ground::Ours(ours) => ours.disk_bytes(),
+            Ground::Other(connector) => disk_bytes(connector),
+            Ground::Nothing | Ground::Theirs(_) => None,
+        }
+    }
+
+    /// Returns why what it runs on has ended by itself, if it has.
+    pub fn died(&mut self) -> Option<RunError> {
+        match self {
+            Ground::Ours(ours) => ours.died(),
+            Ground::Other(connector) => connector.ended().map(|fault| RunError::Work {
+                what: "the connector",
+                failed: fault.into(),
+            }),
             Ground::Nothing | Ground::Theirs(_) => None,
         }
     }
 }
 
+/// Returns the processes of another system and its connector, to be monitored.
+fn subjects(connector: &Arc<Connector>) -> Vec<Subject> {
+    let processes = connector.hello().processes.iter();
+    let mut subjects: Vec<Subject> = processes
+        .map(|process| Subject {
+            name: process.name.clone(),
+            pid: Some(process.pid),
+            with_children: true,
+            folder: process.folder.clone(),
+            ..Subject::default()
+        })
+        .collect();
+    subjects.push(Subject {
+        name: CONNECTOR.to_owned(),
+        pid: connector.pid(),
+        connector: Some(Arc::clone(connector)),
+        ..Subject::default()
+    });
+    subjects
+}
+
+/// Returns the bytes of the folders that another system names; `None` if it names none, or one cannot be read.
+fn disk_bytes(connector: &Connector) -> Option<u64> {
+    let folders = connector.hello().processes.iter();
+    let sizes = folders.filter_map(|process| process.folder.as_deref());
+    let sizes: Option<Vec<u64>> = sizes
+        .map(|folder| Some(DiskUse::of(folder).ok()?.live_bytes))
+        .collect();
+    sizes
+        .filter(|sizes| !sizes.is_empty())
+        .map(|sizes| sizes.iter().sum())
+}
+
 impl Theirs {
-    fn open(target: &Target) -> Result<Self, NetworkError> {
-        let banks = target.banks.iter();
+    fn open(banks: &[PathBuf], notary: Option<&Path>) -> Result<Self, NetworkError> {
+        let banks = banks.iter();
         let banks: Result<Vec<ExternalNode>, NetworkError> = banks
             .map(|folder| ExternalNode::of_folder(folder))
             .collect();
-        let notary = target.notary.as_deref().map(ExternalNode::of_folder);
+        let notary = notary.map(ExternalNode::of_folder);
         Ok(Self {
             banks: banks?,
             notary: notary.transpose()?,

@@ -179,6 +179,7 @@ impl Ours {
                 pid: network.pid(who),
                 folder: Some(network.data(who)),
                 endpoint: Some(network.endpoint(who)?),
+                ..Subject::default()
             })
         };
         network.everybody().into_iter().map(subject).collect()

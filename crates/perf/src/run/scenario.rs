@@ -59,6 +59,9 @@ pub(super) async fn run_points(
             None if options.agents.is_some() && has_fault(&given.0) => {
                 return Err(RunError::FaultAgents);
             }
+            None if options.agents.is_some() && has_connector(&given.0) => {
+                return Err(RunError::ConnectorAgents);
+            }
             None => mixes(&given.0, options)?,
         };
         Ok((given, mixes))
@@ -183,6 +186,13 @@ fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunEr
     mixes.collect()
 }
 
+fn has_connector(points: &[PointPlan]) -> bool {
+    let mut targets = points
+        .iter()
+        .filter_map(|point| point.plan.network.target.as_ref());
+    targets.any(|target| target.connector().is_some())
+}
+
 fn has_fault(points: &[PointPlan]) -> bool {
     points.iter().any(|point| point.plan.run.fault.is_some())
 }
@@ -207,6 +217,7 @@ fn blank(plan: &Plan, options: &Options) -> Scenario {
                 conditions: line.conditions.clone(),
                 metric: line.metric.clone(),
                 values: line.values.clone(),
+                deviations: line.deviations.clone(),
             })
             .collect(),
         main_metric: plan.main_metric.clone(),

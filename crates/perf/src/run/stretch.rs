@@ -348,18 +348,18 @@ impl Watch {
             let growth_of = |process: &crate::results::Process| {
                 crate::stats::growth(&process.samples, |sample| sample.disk_bytes)
             };
-            stretch.disk_bytes = stretch.processes.iter().map(growth_of).sum();
+            let grown = stretch.processes.iter().map(growth_of).sum();
+            stretch.disk_bytes = stretch.disk_bytes.map(|_| grown);
         }
         self.failure
     }
 }
 
-/// Returns the growth of the files between two readings. It is 0 if one of them failed, and if old files were removed faster than
-/// new ones grew.
-pub(super) fn growth(before: Option<u64>, after: Option<u64>) -> u64 {
-    before
-        .zip(after)
-        .map_or(0, |(before, after)| after.saturating_sub(before))
+/// Returns the growth of the files between two readings; `None` if one of them failed. It is 0 if old files were removed faster than new ones
+/// grew.
+pub(super) fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    let (before, after) = before.zip(after)?;
+    Some(after.saturating_sub(before))
 }
 
 /// Returns how many samples precede the last one that was taken at or before the start of measuring.
@@ -406,12 +406,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failed_reading_of_files_is_no_growth() {
+    fn growth_is_unknown_if_a_reading_of_files_failed() {
         for (before, after, expected) in [
-            (Some(5), Some(7), 2),
-            (Some(7), Some(5), 0),
-            (None, Some(7), 0),
-            (Some(5), None, 0),
+            (Some(5), Some(7), Some(2)),
+            (Some(7), Some(5), Some(0)),
+            (None, Some(7), None),
+            (Some(5), None, None),
         ] {
             assert_eq!(growth(before, after), expected, "{before:?} {after:?}");
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::line::{Line, block_means, fit};
-use crate::results::{Estimate, Stretch};
+use crate::results::{Estimate, Second, Stretch};
 
 /// A shorter stretch has no meaningful drift.
 const SECONDS_MIN: f64 = 60.0;
@@ -20,16 +20,8 @@ pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
     if stretch.seconds < SECONDS_MIN {
         return found;
     }
-    // The last second is incomplete.
-    let whole = match stretch.series.split_last() {
-        Some((_, whole)) => whole,
-        None => &[],
-    };
-    let rate: Vec<_> = whole
-        .iter()
-        .map(|second| (second.at_ms as f64, second.done as f64))
-        .collect();
-    let latency: Vec<_> = whole
+    let rate = rates(stretch);
+    let latency: Vec<_> = whole(stretch)
         .iter()
         .filter(|second| second.done > 0)
         .map(|second| (second.at_ms as f64, second.p50_ms))
@@ -52,6 +44,22 @@ pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
         }
     }
     found
+}
+
+/// Returns the seconds of a stretch without the last one, which is incomplete.
+fn whole(stretch: &Stretch) -> &[Second] {
+    match stretch.series.split_last() {
+        Some((_, whole)) => whole,
+        None => &[],
+    }
+}
+
+/// Returns the units completed in each whole second, with its time in milliseconds.
+pub(super) fn rates(stretch: &Stretch) -> Vec<(f64, f64)> {
+    let seconds = whole(stretch).iter();
+    seconds
+        .map(|second| (second.at_ms as f64, second.done as f64))
+        .collect()
 }
 
 #[derive(Clone, Copy)]
@@ -104,7 +112,7 @@ fn scaled(line: &Line, factor: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Process, ProcessSample, Second};
+    use crate::results::{Process, ProcessSample};
 
     fn soak(seconds: u64, rate: impl Fn(u64) -> u64, rss: impl Fn(u64) -> u64) -> Stretch {
         Stretch {

@@ -12,6 +12,7 @@ mod interval;
 mod line;
 mod serial;
 mod sides;
+mod steady;
 mod student;
 mod summary;
 #[cfg(test)]
@@ -27,5 +28,6 @@ pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
 pub use serial::{serial_node, serial_share, serial_times};
 pub use sides::{compare_axis, compare_reports, doubts_of};
+pub use steady::{STEADY_SECONDS_MIN, STEADY_WITHIN, Steady, steadiness};
 pub use student::{t_below, t_quantile};
-pub use summary::{growth, summarise, with_files};
+pub use summary::{deviation, growth, summarise, with_files};

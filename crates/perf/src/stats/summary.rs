@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::drift::drifts;
-use super::interval::mean_interval;
+use super::interval::{mean_interval, moments};
 use super::serial::{ceiling, serial_share};
 use crate::results::{
     ChainResult, Estimate, LATENCY_PERCENTILES, Process, ProcessSample, Stretch, Summary,
@@ -52,6 +52,19 @@ fn is_supported(stretch: &Stretch, metric: &str) -> bool {
         .as_ref()
         .map_or(0, |chain| chain.to_block.count());
     has(&LATENCY_PERCENTILES, stretch.latencies.count()) && has(&TO_BLOCK_PERCENTILES, to_block)
+}
+
+/// Returns the standard deviation of a metric over the repeats of one point, or `None` if fewer than two have it.
+pub fn deviation(stretches: &[Stretch], metric: &str) -> Option<f64> {
+    let repeats = stretches.iter().filter_map(|stretch| {
+        let found = figures(stretch, 0.0);
+        let found = found.into_iter().find(|(name, _)| *name == metric);
+        let (_, value) = found?;
+        (value.is_finite() && is_supported(stretch, metric)).then_some(value)
+    });
+    let repeats: Vec<f64> = repeats.collect();
+    let (_, variance) = moments(&repeats);
+    (repeats.len() > 1).then(|| variance.sqrt())
 }
 
 /// Adds `file_mb_per_s` to a point whose units each move this many bytes of files; nothing if they move none.
@@ -144,26 +157,28 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
             .iter()
             .filter(|process| !process.is_generator())
     };
-    let sum = |of: fn(&ProcessSample) -> u64| -> u64 {
-        // Clipped like each node's growth.
+    // Counters count from a process's start, so one that is still 0 at the end is not observed, as on another machine. Clipped like each node's
+    // growth.
+    let sum = |of: fn(&ProcessSample) -> u64| -> Option<u64> {
+        let last = |node: &Process| node.samples.last().map_or(0, of);
         let grown = nodes().map(|node| growth(&node.samples, of));
-        grown.fold(0, u64::saturating_add)
+        let is_observed = nodes().any(|node| last(node) > 0);
+        is_observed.then(|| grown.fold(0, u64::saturating_add))
     };
     if nodes().next().is_some() && stretch.done > 0 {
         let units = stretch.done as f64;
-        found.push((
-            "cpu_us_per_unit",
-            sum(|sample| sample.cpu_ms) as f64 * 1000.0 / units,
-        ));
-        found.push((
-            "commits_per_unit",
-            sum(|sample| sample.commits) as f64 / units,
-        ));
-        found.push((
-            "written_bytes_per_unit",
-            sum(|sample| sample.written_bytes) as f64 / units,
-        ));
-        found.push(("disk_bytes_per_unit", stretch.disk_bytes as f64 / units));
+        for (name, grown, factor) in [
+            ("cpu_us_per_unit", sum(|sample| sample.cpu_ms), 1_000.0),
+            ("commits_per_unit", sum(|sample| sample.commits), 1.0),
+            (
+                "written_bytes_per_unit",
+                sum(|sample| sample.written_bytes),
+                1.0,
+            ),
+            ("disk_bytes_per_unit", stretch.disk_bytes, 1.0),
+        ] {
+            found.extend(grown.map(|grown| (name, grown as f64 * factor / units)));
+        }
     }
     if let Some(share) = serial_share(stretch) {
         found.push(("serial_us_per_unit", share.us_per_unit));
@@ -171,13 +186,14 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let memory = nodes()
         .flat_map(|node| &node.samples)
         .map(|sample| sample.rss_bytes);
-    if let Some(most) = memory.max() {
+    if let Some(most) = memory.max().filter(|most| *most > 0) {
         found.push(("rss_mb_max", most as f64 / 1e6));
     }
     let first_bank = nodes()
         .find(|node| node.name == "bank-1")
         .or_else(|| nodes().find(|node| node.name != "notary"));
-    if let Some(rate) = first_bank.and_then(sent_per_s) {
+    let is_sending = |node: &&Process| node.samples.last().is_some_and(|last| last.sent_bytes > 0);
+    if let Some(rate) = first_bank.filter(is_sending).and_then(sent_per_s) {
         found.push(("sent_mbit_per_s", rate * 8.0 / 1e6));
     }
     found
@@ -261,7 +277,7 @@ mod tests {
                     ],
                 ),
             ],
-            disk_bytes: 5000,
+            disk_bytes: Some(5000),
             tried: vec![(100.0, true), (400.0, false), (200.0, true)],
             ..Stretch::default()
         }
@@ -300,6 +316,25 @@ mod tests {
         for name in ["serial_us_per_unit", "ceiling_per_s"] {
             let found = summary.metrics.get(name);
             assert_eq!(found, None, "no node's threads were read for {name}");
+        }
+    }
+
+    #[test]
+    fn repeats_have_a_standard_deviation() {
+        let rates = [stretch(100), stretch(120), stretch(140)];
+        for (repeats, metric, expected) in [
+            (3, "rate_per_s", Some(10.0)),
+            (2, "rate_per_s", Some(50f64.sqrt())),
+            (1, "rate_per_s", None),
+            (3, "states_per_s", None),
+            (3, "no_metric", None),
+        ] {
+            let found = deviation(&rates[..repeats], metric);
+            let is_same = match (found, expected) {
+                (Some(found), Some(expected)) => (found - expected).abs() < 1e-9,
+                (found, expected) => found == expected,
+            };
+            assert!(is_same, "{repeats} {metric}: {found:?}");
         }
     }
 

@@ -92,7 +92,7 @@ impl Machine {
                     },
                 ],
             }],
-            disk_bytes: value(1e6) as u64,
+            disk_bytes: Some(value(1e6) as u64),
             ..Stretch::default()
         }
     }

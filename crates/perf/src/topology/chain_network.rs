@@ -22,7 +22,7 @@ use super::network::{READY_MAX, STOP_MAX};
 use super::network_error::{NetworkError, system};
 use super::process::{NodeProcess, Program, tail};
 use crate::measure::{DiskUse, unix_now, whole_millis};
-use crate::plan::ChainPlan;
+use crate::plan::{Bundlers, ChainPlan};
 
 /// A node prints this on standard output when it is ready.
 const READY: &str = "\"ready\":";
@@ -380,22 +380,26 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
     }
 }
 
-/// Returns the settings of a node. Its own accounts forge, and the first of them bundles every child chain. The
-/// scenario's settings override these.
+/// Returns the settings of a node. Its own accounts forge, and the first or all of them bundle every child chain. The scenario's settings
+/// override these.
 fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
     let own = plan.accounts.iter().filter(|account| account.node == node);
     let own: Vec<toml::Value> = own
         .map(|account| account.passphrase.expose().clone().into())
         .collect();
     let mut bundlers = Vec::new();
-    if let Some(first) = own.first() {
+    let bundling = match plan.bundlers {
+        Bundlers::First => 1,
+        Bundlers::All => own.len(),
+    };
+    for passphrase in own.iter().take(bundling) {
         for one in plan.chains.iter().skip(1) {
             let mut rules = toml::Table::new();
             rules.insert("child".into(), i64::from(one.id.0).into());
             // Any fee that the scenario's payments offer is enough.
             rules.insert("rate_min".into(), 1.into());
             let mut bundler = toml::Table::new();
-            bundler.insert("passphrase".into(), first.clone());
+            bundler.insert("passphrase".into(), passphrase.clone());
             bundler.insert("rules".into(), rules.into());
             bundlers.push(toml::Value::Table(bundler));
         }

@@ -122,6 +122,11 @@ impl Knobs {
         self.set.remove(knob)
     }
 
+    /// Takes all knobs that are left, to pass them on.
+    pub fn take_all(&mut self) -> BTreeMap<String, toml::Value> {
+        std::mem::take(&mut self.set)
+    }
+
     /// Returns the names of the knobs that were read, sorted.
     pub(super) fn asked(&self) -> Vec<&str> {
         let mut known: Vec<&str> = self.asked.iter().map(String::as_str).collect();

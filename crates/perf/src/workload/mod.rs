@@ -49,6 +49,7 @@ mod books;
 mod cash;
 mod chains;
 mod codes;
+mod command;
 mod empty;
 mod ended;
 mod fake;

@@ -1,7 +1,8 @@
 //! The kinds of work that come with `tally`.
 
 use super::{
-    Workloads, attachments, empty, fake, issue, issue_and_pay, notarise, pay, swap, transfer,
+    Workloads, attachments, command, empty, fake, issue, issue_and_pay, notarise, pay, swap,
+    transfer,
 };
 
 impl Workloads {
@@ -9,6 +10,7 @@ impl Workloads {
     pub fn shipped() -> Self {
         let mut all = Self::none();
         for (kind, about, make) in [
+            command::REGISTERED,
             empty::REGISTERED,
             fake::REGISTERED,
             issue::REGISTERED,

@@ -10,7 +10,7 @@ mod step;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::{StartFlow, Wait};
@@ -22,6 +22,7 @@ use super::books::{SiteBooks, Token};
 use super::codes::{NO_CONNECTION, STORE_FULL, TOO_FEW_BANKS};
 use super::ended::Failed;
 use super::progress::Preparation;
+use crate::connector::{Connector, NO_CONNECTOR};
 pub use delivered::Delivered;
 use error::CATCH_UP_MAX;
 pub use error::SiteError;
@@ -48,6 +49,7 @@ pub struct Site {
     pub(super) banks: Vec<SiteNode>,
     pub(super) notary: Option<SiteNode>,
     requesters: Vec<PathBuf>,
+    connector: Option<Arc<Connector>>,
     pub(super) books: Mutex<SiteBooks>,
     seed: u64,
     preparation: Preparation,
@@ -61,6 +63,7 @@ impl Site {
             banks,
             notary,
             requesters: Vec::new(),
+            connector: None,
             books: Mutex::default(),
             seed,
             preparation: Preparation::default(),
@@ -73,6 +76,19 @@ impl Site {
     pub fn with_requesters(mut self, folders: Vec<PathBuf>) -> Self {
         self.requesters = folders;
         self
+    }
+
+    /// Adds the connector of another system.
+    #[must_use]
+    pub fn with_connector(mut self, connector: Arc<Connector>) -> Self {
+        self.connector = Some(connector);
+        self
+    }
+
+    /// Returns the connector of another system.
+    pub fn connector(&self) -> Result<&Arc<Connector>, Failed> {
+        let missing = || Failed::new(NO_CONNECTOR, "the network has no connector");
+        self.connector.as_ref().ok_or_else(missing)
     }
 
     /// Returns the folders of the members without a node, in whose names a workload may ask the notary.

@@ -3,6 +3,7 @@
 mod agent;
 mod checks;
 mod compare;
+mod connector;
 mod dry;
 mod list;
 mod report;
@@ -37,6 +38,8 @@ pub enum Command {
     Size(size::Args),
     /// Check scenarios without running them
     Check(dry::Args),
+    /// Connect another system to the laboratory, on standard input and output (network.target.connector starts it)
+    Connector(connector::Args),
 }
 
 impl Command {
@@ -51,6 +54,7 @@ impl Command {
             Command::Agent(arguments) => arguments.run(),
             Command::Size(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
+            Command::Connector(arguments) => arguments.run(),
         }
     }
 
@@ -65,6 +69,8 @@ impl Command {
             Command::Agent(arguments) => arguments.output.json,
             Command::Size(arguments) => arguments.output.json,
             Command::Check(arguments) => arguments.output.json,
+            // It writes JSON, but not for people.
+            Command::Connector(_) => false,
         }
     }
 }

@@ -59,7 +59,7 @@ fn what_is_wrong_is_told_with_its_line_and_a_code() {
     for wanted in [
         "error: lab.",
         &format!("{path}:3:9: work `pay`: stats: no such knob"),
-        &format!("{path}:5:19: store.linger_us: 99999 is too large; it is at most 10000"),
+        &format!("{path}:5:19: store.linger_us: 99999 is too large; it is at most 20000"),
         &format!(
             "{path}:7:1: unknown key `secnds`: `run` has no such key; did you mean `seconds`?"
         ),

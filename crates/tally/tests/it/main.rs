@@ -34,6 +34,7 @@ mod hostile_clients;
 mod lab_agents;
 mod lab_command;
 mod lab_compare;
+mod lab_connector;
 mod lab_links;
 mod lab_network;
 mod lab_report;

@@ -117,6 +117,7 @@ async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Worke
         let mut rest = match workers.think {
             Think::Fixed(ms) => seconds(ms / 1000.0),
             Think::Random(ms) => seconds(chance.exponential(ms / 1000.0)),
+            Think::Uniform(ms) => seconds(chance.share() * 2.0 * ms / 1000.0),
         };
         if !ok {
             rest = rest.max(REST_AFTER_FAULT);

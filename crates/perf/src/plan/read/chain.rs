@@ -8,7 +8,7 @@ use toml::Value;
 use super::csv;
 use crate::chain::{Chain, ChainId};
 use crate::plan::chain::{
-    ChainAccount, ChainPlan, ChainServers, chain, default_accounts, default_chains,
+    Bundlers, ChainAccount, ChainPlan, ChainServers, chain, default_accounts, default_chains,
 };
 use crate::plan::checks::Checks;
 use crate::plan::limits::{CHAIN_ACCOUNTS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, SETTINGS_MAX};
@@ -41,7 +41,8 @@ pub(super) fn read(
     });
     if target.is_some() {
         let why = "cannot be used with a target, because the laboratory does not own its nodes";
-        reader.forbid(section, &["nodes", "profile", "settings", "history"], why);
+        let own = ["nodes", "profile", "settings", "history", "bundlers"];
+        reader.forbid(section, &own, why);
     }
     let nodes = match servers {
         Some(servers) => u32::try_from(servers).expect("a list of bounded length"),
@@ -66,6 +67,10 @@ pub(super) fn read(
         accounts: accounts(reader, section, nodes),
         batch: reader.small(section, "batch").unwrap_or(1),
         waiting_max: reader.whole(section, "waiting_max"),
+        bundlers: match reader.one_of(section, "bundlers") {
+            Some("all") => Bundlers::All,
+            _ => Bundlers::First,
+        },
         history: reader.whole(section, "history").unwrap_or(0),
         drain_s: reader.number(section, "drain_s").unwrap_or(DRAIN_S),
         deadline_minutes: reader

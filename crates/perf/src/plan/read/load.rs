@@ -65,6 +65,7 @@ fn closed(reader: &mut Reader<'_>, section: Section<'_>) -> Closed {
     let think_ms = reader.number(section, "think_ms").unwrap_or(0.0);
     let think = match reader.one_of(section, "think") {
         Some("random") => Think::Random(think_ms),
+        Some("uniform") => Think::Uniform(think_ms),
         _ => Think::Fixed(think_ms),
     };
     Closed {

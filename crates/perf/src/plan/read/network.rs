@@ -8,7 +8,7 @@ use toml::Value;
 use crate::plan::checks::Checks;
 use crate::plan::limits::{BANKS_MAX, SETTINGS_MAX};
 use crate::plan::model::{
-    DatabaseKind, Link, Network, NodeSettings, NotaryBackend, NotaryKind, Target,
+    ConnectorProgram, DatabaseKind, Link, Network, NodeSettings, NotaryBackend, NotaryKind, Target,
 };
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::Tree;
@@ -17,6 +17,8 @@ use crate::plan::tree::Tree;
 const BANKS: u32 = 2;
 /// Default number of workers of a replicated notary.
 const WORKERS: u32 = 2;
+/// Maximum number of arguments of a connector.
+const WORDS_MAX: usize = 64;
 /// The notary's name among nodes.
 const NOTARY: &str = "notary";
 
@@ -66,7 +68,11 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
             ],
             why,
         );
-        let count = u32::try_from(target.banks.len()).expect("a list of bounded length");
+        let banks = match &target {
+            Target::Nodes { banks, .. } => banks.len(),
+            Target::Connector(_) => 0,
+        };
+        let count = u32::try_from(banks).expect("a list of bounded length");
         if section.has("banks") && network.banks != count {
             let message = format!(
                 "`network.banks` is {}; the target has {count}",
@@ -113,15 +119,36 @@ fn link(reader: &mut Reader<'_>, section: Section<'_>) -> Option<Link> {
 }
 
 fn target(reader: &mut Reader<'_>, section: Section<'_>) -> Target {
+    if section.has("connector") || section.has("command") {
+        return Target::Connector(connector(reader, section));
+    }
     reader.missing(section, "banks");
     let banks = reader.texts(section, "banks", BANKS_MAX as usize);
     if section.has("banks") && banks.is_empty() {
         reader.wrong(section.at_of("banks"), "a target has at least one bank");
     }
-    Target {
+    Target::Nodes {
         banks: banks.into_iter().map(PathBuf::from).collect(),
         notary: reader.words(section, "notary").map(PathBuf::from),
     }
+}
+
+/// Reads the program that connects another system.
+fn connector(reader: &mut Reader<'_>, section: Section<'_>) -> ConnectorProgram {
+    let why = "belongs to a network of nodes, and this target is another system";
+    reader.forbid(section, &["banks", "notary"], why);
+    if reader.one_of(section, "connector").is_some() {
+        reader.forbid(section, &["command"], "contradicts `connector`; take one");
+        return ConnectorProgram::Postgres;
+    }
+    let words = reader.texts(section, "command", WORDS_MAX);
+    if section.has("command") && words.is_empty() {
+        reader.wrong(
+            section.at_of("command"),
+            "a connector is a program, with its arguments",
+        );
+    }
+    ConnectorProgram::Command(words)
 }
 
 fn nodes(

@@ -23,7 +23,7 @@ pub(super) fn read(
         for key in ["label", "source"] {
             reader.missing(section, key);
         }
-        let mut values = values(reader, section);
+        let mut values = figures(reader, section, "values");
         if let Some(value) = reader.number(section, "value") {
             if section.has("values") {
                 reader.forbid(section, &["value"], "contradicts `values`; take one");
@@ -32,6 +32,11 @@ pub(super) fn read(
         } else if !section.has("values") && !section.has("value") {
             reader.wrong(section.at, "published figures need `value` or `values`");
         }
+        let deviations = figures(reader, section, "deviations");
+        if let Some(case) = deviations.keys().find(|case| !values.contains_key(*case)) {
+            let message = format!("there is no value for `{case}`, only a standard deviation");
+            reader.wrong(section.at, message);
+        }
         let metric = reader.one_of(section, "metric").unwrap_or(main_metric);
         lines.push(PublishedLine {
             label: reader.words(section, "label").unwrap_or_default(),
@@ -39,6 +44,7 @@ pub(super) fn read(
             conditions: conditions(reader, section),
             metric: metric.to_owned(),
             values,
+            deviations,
         });
     }
     lines
@@ -52,16 +58,17 @@ fn conditions(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String,
     CONDITIONS.iter().filter_map(read).collect()
 }
 
-fn values(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, f64> {
+/// Reads the table of figures by case under a key.
+fn figures(reader: &mut Reader<'_>, section: Section<'_>, key: &str) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
-    let Some(node) = section.node("values") else {
+    let Some(node) = section.node(key) else {
         return values;
     };
     let table = match &node.tree {
         Tree::Table(table) if (1..=PUBLISHED_VALUES_MAX).contains(&table.len()) => table,
         _ => {
             let message = format!(
-                "`published.values` has to be a table of 1 to {PUBLISHED_VALUES_MAX} figures by case, such as {{ 4 = 1100 }}"
+                "`published.{key}` has to be a table of 1 to {PUBLISHED_VALUES_MAX} figures by case, such as {{ 4 = 1100 }}"
             );
             reader.wrong(node.at, message);
             return values;

@@ -7,8 +7,9 @@ use crate::plan::reader::{Reader, Section};
 
 /// Keys of a work that are not knobs.
 const OWN: [&str; 3] = ["kind", "label", "weight"];
-/// The only kind that runs without a network.
+/// The only kind that runs without a network, and the only one that runs on another system.
 const FAKE: &str = "fake";
+const COMMAND: &str = "command";
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
     reader.missing(top, "work");
@@ -88,15 +89,28 @@ pub(super) fn check(
     checks: &dyn Checks,
 ) {
     let nodes = reader.list(top, "work", WORKS_MAX);
+    let target = network.target.as_ref();
+    let is_other = target.is_some_and(|target| target.connector().is_some());
+    if is_other && works.len() > 1 {
+        reader.wrong(top.at_of("work"), "a connector does one kind of work");
+    }
     for (work, node) in works.iter().zip(nodes) {
         let Some(section) = reader.open_any(node, "work") else {
             continue;
         };
-        if (network.banks == 0) != (work.kind == FAKE) {
-            let message = match work.kind.as_str() {
-                FAKE => "work of the kind `fake` needs `network.banks = 0`",
-                _ => "only work of the kind `fake` can be done with `network.banks = 0`",
-            };
+        let wrong = match (work.kind.as_str(), is_other, network.banks) {
+            (COMMAND, true, _) | (FAKE, false, 0) => None,
+            (COMMAND, false, _) => {
+                Some("work of the kind `command` needs `network.target.command` or `.connector`")
+            }
+            (_, true, _) => Some("a connector can only do work of the kind `command`"),
+            (FAKE, ..) => Some("work of the kind `fake` needs `network.banks = 0`"),
+            (_, false, 0) => {
+                Some("only work of the kind `fake` can be done with `network.banks = 0`")
+            }
+            _ => None,
+        };
+        if let Some(message) = wrong {
             reader.wrong(section.at_of("kind"), message);
         }
         if let Err(error) = checks.work(work, network) {

@@ -104,6 +104,36 @@ const WRONG: &[(&str, &str, &str)] = &[
         "set twice",
     ),
     (
+        "[network.target]\nconnector = 'postgres'\n[work]\nkind = 'swap'",
+        "4:8",
+        "a connector can only do work of the kind `command`",
+    ),
+    (
+        "[work]\nkind = 'command'",
+        "2:8",
+        "needs `network.target.command`",
+    ),
+    (
+        "[network]\nbanks = 0\n[work]\nkind = 'command'",
+        "4:8",
+        "needs `network.target.command`",
+    ),
+    (
+        "[network.target]\ncommand = []\n[work]\nkind = 'command'",
+        "2:11",
+        "a connector is a program",
+    ),
+    (
+        "[network.target]\nconnector = 'postgres'\ncommand = ['x']\n[work]\nkind = 'command'",
+        "3:1",
+        "contradicts `connector`",
+    ),
+    (
+        "[network.target]\ncommand = ['x']\nbanks = ['a']\n[work]\nkind = 'command'",
+        "3:1",
+        "this target is another system",
+    ),
+    (
         "[network.target]\nbanks = []\n[work]\nkind = 'swap'",
         "2:9",
         "at least one bank",
@@ -277,6 +307,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "[[published]]\nlabel = 'x'\nsource = 'y'\nvalues = { 4.5 = 3 }\n[work]\nkind = 'swap'",
         "4:12",
         "quote a case",
+    ),
+    (
+        "[[published]]\nlabel = 'x'\nsource = 'y'\nvalues = { 4 = 3 }\ndeviations = { 6 = 1 }\n[work]\nkind = 'swap'",
+        "1:1",
+        "there is no value for `6`",
+    ),
+    (
+        "[[published]]\nlabel = 'x'\nsource = 'y'\nvalues = { 4 = 3 }\ndeviations = 1\n[work]\nkind = 'swap'",
+        "5:14",
+        "`published.deviations` has to be a table",
     ),
     (
         "[full]\nfull.seed = 1\n[work]\nkind = 'swap'",

@@ -9,9 +9,9 @@ use toml::Value;
 
 use super::SWAP;
 use crate::plan::{
-    Audit, Axis, Case, Closed, DatabaseKind, Fault, FaultKind, Knee, Link, Load, METRICS, Monitors,
-    Network, NoChecks, NodeSettings, NotaryBackend, NotaryKind, Open, Options, Plan, PublishedLine,
-    Restart, Run, Shape, Step, Target, Think, Work, parse,
+    Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, Fault, FaultKind, Knee, Link, Load,
+    METRICS, Monitors, Network, NoChecks, NodeSettings, NotaryBackend, NotaryKind, Open, Options,
+    Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work, parse,
 };
 use crate::results::CONDITIONS;
 
@@ -89,11 +89,19 @@ fn network() -> impl Strategy<Value = Network> {
         }
     });
     let nodes = btree_map("notary|bank-[1-3]", own, 0..3);
-    let target =
-        (vec("[a-z/]{1,9}", 1..4), option::of("[a-z/]{1,9}")).prop_map(|(banks, notary)| Target {
-            banks: banks.into_iter().map(Into::into).collect(),
-            notary: notary.map(Into::into),
+    let nodes_there =
+        (vec("[a-z/]{1,9}", 1..4), option::of("[a-z/]{1,9}")).prop_map(|(banks, notary)| {
+            Target::Nodes {
+                banks: banks.into_iter().map(Into::into).collect(),
+                notary: notary.map(Into::into),
+            }
         });
+    let command = vec("[a-z/]{1,9}", 1..4).prop_map(ConnectorProgram::Command);
+    let target = prop_oneof![
+        2 => nodes_there,
+        1 => command.prop_map(Target::Connector),
+        1 => Just(Target::Connector(ConnectorProgram::Postgres)),
+    ];
     let workers = (any::<bool>(), 1..5u32).prop_map(|(galera, workers)| NotaryKind::Replicated {
         backend: match galera {
             true => NotaryBackend::Galera,
@@ -126,7 +134,10 @@ fn network() -> impl Strategy<Value = Network> {
     prop_oneof![
         4 => free,
         1 => target.prop_map(|target| Network {
-            banks: u32::try_from(target.banks.len()).expect("few"),
+            banks: match &target {
+                Target::Nodes { banks, .. } => u32::try_from(banks.len()).expect("few"),
+                Target::Connector(_) => 0,
+            },
             notary: NotaryKind::Single,
             requesters: 0,
             database: DatabaseKind::Embedded,
@@ -158,7 +169,8 @@ fn works() -> impl Strategy<Value = Vec<Work>> {
 fn load() -> impl Strategy<Value = Load> {
     let think = prop_oneof![
         (0.0..1e6f64).prop_map(Think::Fixed),
-        (0.0..1e6f64).prop_map(Think::Random)
+        (0.0..1e6f64).prop_map(Think::Random),
+        (0.0..1e6f64).prop_map(Think::Uniform)
     ];
     let closed = (1..100_000u32, think)
         .prop_map(|(outstanding, think)| Load::Closed(Closed { outstanding, think }));
@@ -260,6 +272,13 @@ fn published() -> impl Strategy<Value = Vec<PublishedLine>> {
             source,
             conditions,
             metric: METRICS[metric].to_owned(),
+            // A single value has no case, so no deviation either.
+            deviations: values
+                .iter()
+                .filter(|(case, _)| !case.is_empty())
+                .take(1)
+                .map(|(case, value)| (case.clone(), value / 10.0))
+                .collect(),
             values,
         },
     );
@@ -280,10 +299,14 @@ prop_compose! {
         published in published(),
         metric in 0..METRICS.len(),
     ) -> Plan {
-        let mut run = run;
-        if network.target.is_some() {
+        let (mut run, mut work) = (run, work);
+        if let Some(target) = &network.target {
             run.fresh = false;
             run.fault = None;
+            if target.connector().is_some() {
+                work.truncate(1);
+                work[0].kind = "command".to_owned();
+            }
         }
         if let Load::Open(Open { shape: Shape::Steps(steps), .. }) = &load {
             run.seconds = steps.iter().map(|step| step.seconds).sum();

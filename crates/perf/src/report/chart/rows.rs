@@ -14,6 +14,8 @@ pub struct Mark {
     pub value: f64,
     /// Its interval.
     pub interval: Option<(f64, f64)>,
+    /// Its standard deviation, drawn as a bar of one to each side.
+    pub deviation: Option<f64>,
     /// Published elsewhere, not measured here.
     pub published: bool,
     /// The text at the row's end.
@@ -133,11 +135,13 @@ pub const WORDS_MAX: usize = 15;
 /// Letters that always fit on a line, spaces included.
 const LETTERS: usize = 62;
 
-/// Returns the values that the axis has to show for a mark: its value and the ends of its interval. A non-negative metric
+/// Returns the values that the axis has to show for a mark: its value, and the ends of its interval or bar. A non-negative metric
 /// cannot be below 0, so its interval is cut there.
 fn shown(mark: &Mark, chart: &Rows) -> [f64; 3] {
     // Without an interval, the axis has to show the value alone.
     let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
+    let around = mark.deviation.unwrap_or_default();
+    let (low, high) = (low.min(mark.value - around), high.max(mark.value + around));
     let low = match chart.neutral {
         None if mark.value >= 0.0 => low.max(0.0),
         _ => low,
@@ -167,6 +171,14 @@ fn around(neutral: f64, ends: &[f64], from: f64, to: f64) -> Scale {
 fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
     let series = mark.series % SERIES_MAX;
     let at = x.at(mark.value);
+    if let Some(around) = mark.deviation {
+        let class = match mark.published {
+            true => "v p".to_owned(),
+            false => format!("v s{series}"),
+        };
+        let (low, high) = (mark.value - around, mark.value + around);
+        canvas.line(&class, (x.at(low), y), (x.at(high), y));
+    }
     if mark.published {
         canvas.mark("q", mark.series + 1, (at, y), &mark.hint);
     } else {
@@ -246,6 +258,43 @@ mod tests {
         let tip = |x: f64| heads.iter().any(|way| way.starts_with(&format!("{x} ")));
         let to = ((from + length) * 10.0).round() / 10.0;
         (from, to, [tip(from), tip(to)], this.contains("how far"))
+    }
+
+    #[test]
+    fn a_standard_deviation_is_a_bar_within_the_axis() {
+        let mark = |published| Mark {
+            value: 100.0,
+            deviation: Some(40.0),
+            published,
+            ..Mark::default()
+        };
+        let svg = rows(&Rows {
+            rows: vec![Row {
+                name: "x".into(),
+                marks: vec![
+                    mark(false),
+                    mark(true),
+                    Mark {
+                        value: 90.0,
+                        ..Mark::default()
+                    },
+                ],
+            }],
+            ..Rows::default()
+        });
+        for (class, count) in [("v s0", 1), ("v p", 1)] {
+            let bar = format!("class=\"{class}\" d=\"M");
+            assert_eq!(svg.matches(&bar).count(), count, "{class}: {svg}");
+            let line = svg.split(&bar).nth(1).expect("a bar");
+            let line = line.split('"').next().unwrap_or_default();
+            let (from, length) = line.split_once('h').expect("a level line");
+            let from: f64 = from.split(' ').next().expect("x").parse().expect("x");
+            let length: f64 = length.parse().expect("a length");
+            assert!(
+                length > 20.0 && from >= 8.0 && from + length <= WIDTH - 92.0,
+                "{line}"
+            );
+        }
     }
 
     #[test]

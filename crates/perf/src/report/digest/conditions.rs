@@ -6,8 +6,8 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::plan::{
-    ChainPlan, DatabaseKind, Load, NoChecks, NotaryBackend, NotaryKind, Options, Plan, Shape,
-    Think, Work, parse,
+    ChainPlan, ConnectorProgram, DatabaseKind, Load, NoChecks, NotaryBackend, NotaryKind, Options,
+    Plan, Shape, Target, Think, Work, parse,
 };
 use crate::report::figures::{bytes, duration, figure};
 use crate::results::{CONDITIONS, Machine, Point, Published, Scenario, Stretch};
@@ -118,7 +118,7 @@ fn plan_at(scenario: &Scenario, point: &Point) -> Option<Plan> {
 fn ours(key: &str, machine: &Machine, plan: Option<&Plan>, point: Option<&Point>) -> String {
     match (key, plan) {
         ("hardware", _) => hardware(machine),
-        ("nodes", Some(plan)) => nodes(plan),
+        ("nodes", Some(plan)) => nodes(plan, point.map_or("", |point| &point.system)),
         ("store", Some(plan)) => store(plan),
         ("work", Some(plan)) => work(plan),
         ("load", Some(plan)) => load(&plan.load),
@@ -144,7 +144,10 @@ fn hardware(machine: &Machine) -> String {
     }
 }
 
-fn nodes(plan: &Plan) -> String {
+/// The shipped connector.
+const POSTGRES: Target = Target::Connector(ConnectorProgram::Postgres);
+
+fn nodes(plan: &Plan, system: &str) -> String {
     let network = &plan.network;
     let linked = match network.is_linked() {
         true => ", with simulated links between nodes",
@@ -156,10 +159,15 @@ fn nodes(plan: &Plan) -> String {
             "{} and the load on the same machine",
             counted(chain.nodes, "chain node")
         ),
-        (None, Some(target)) => format!(
-            "a running network with {}",
-            counted(target.banks.len(), "bank")
-        ),
+        (None, Some(Target::Nodes { banks, .. })) => {
+            format!("a running network with {}", counted(banks.len(), "bank"))
+        }
+        (None, Some(Target::Connector(ConnectorProgram::Postgres))) => {
+            format!("{system} and the load on the same machine")
+        }
+        (None, Some(Target::Connector(ConnectorProgram::Command(_)))) => {
+            format!("{system}, by a connector")
+        }
         (None, None) if network.banks == 0 => String::new(),
         (None, None) => format!(
             "{}, {} and the load on the same machine{linked}",
@@ -191,6 +199,9 @@ fn store(plan: &Plan) -> String {
     match (is_ours, plan.network.database) {
         (true, DatabaseKind::Embedded) => "each node's embedded store".to_owned(),
         (true, DatabaseKind::Postgres) => "one PostgreSQL server for all nodes".to_owned(),
+        (false, _) if plan.network.target == Some(POSTGRES) => {
+            "tables of accounts and transfers, each transfer durable before its answer".to_owned()
+        }
         (false, _) => String::new(),
     }
 }
@@ -235,9 +246,15 @@ fn load(load: &Load) -> String {
     match load {
         Load::Closed(closed) => {
             let think = match closed.think {
-                Think::Fixed(0.0) | Think::Random(0.0) => String::new(),
+                Think::Fixed(0.0) | Think::Random(0.0) | Think::Uniform(0.0) => String::new(),
                 Think::Fixed(ms) => format!(", a pause of {} ms after each", figure(ms)),
                 Think::Random(ms) => format!(", a random pause of {} ms after each", figure(ms)),
+                Think::Uniform(ms) => {
+                    format!(
+                        ", a random pause of 0 to {} ms after each",
+                        figure(2.0 * ms)
+                    )
+                }
             };
             format!("{} outstanding at any moment{think}", closed.outstanding)
         }

@@ -177,7 +177,7 @@ mod tests {
                 node("bank-1", [600 * times, 4_000, 5_000, 1_500]),
                 node("generator", [90_000, 90_000, 0, 0]),
             ],
-            disk_bytes: 2_000,
+            disk_bytes: Some(2_000),
             ..Stretch::default()
         }
     }

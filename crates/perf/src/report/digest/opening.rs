@@ -104,11 +104,12 @@ fn question(scenario: &Scenario) -> String {
     let metric = Metric::named(main_metric(scenario));
     let what = match metric.name.as_str() {
         "rate_per_s" => "How many units are completed a second".to_owned(),
-        "states_per_s" => "How many output states are recorded a second".to_owned(),
+        "states_per_s" => "How many states are recorded a second".to_owned(),
         "file_mb_per_s" => "How many megabytes of files are moved a second".to_owned(),
         "knee_per_s" => "What is the highest rate that meets the latency target".to_owned(),
         "chain_tps" => "How many payments a second get into blocks".to_owned(),
         "mean_ms" => "How long does a unit take on average".to_owned(),
+        "max_ms" => "How long does the slowest unit take".to_owned(),
         "p50_ms" => "How long do half of the units take at most".to_owned(),
         "rss_mb_max" => "How much memory does the largest node use".to_owned(),
         "generator_cpu_cores" => "How many cores does the load generator use".to_owned(),

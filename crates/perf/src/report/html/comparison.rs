@@ -218,6 +218,7 @@ fn forest(metrics: &[&Compared]) -> String {
                 series: series(metric),
                 value,
                 interval,
+                deviation: None,
                 published: false,
                 words: signed(value, " %"),
                 reach: interval.map_or(String::new(), |(low, high)| {

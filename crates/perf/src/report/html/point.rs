@@ -9,6 +9,7 @@ use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentile
 use crate::report::figures::{bytes, figure as number, too_few_samples};
 use crate::report::headline::place;
 use crate::results::{Histogram, Point, Scenario, Stretch};
+use crate::stats::steadiness;
 
 /// Upper limit on points shown in detail. The files have all.
 const POINTS_MAX: usize = 60;
@@ -201,9 +202,14 @@ fn median(lines: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
 type Column = (&'static str, fn(&Stretch) -> Option<String>);
 
 /// Columns after the number of the repeat. Those with nothing to tell of any repeat are left out.
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 19] = [
     ("Measured s", |stretch| Some(number(stretch.seconds))),
     ("Rate /s", |stretch| Some(number(stretch.per_s()))),
+    ("Steady", |stretch| {
+        let (verdict, change) = steadiness(stretch)?;
+        let percent = change.value * 100.0;
+        Some(format!("{} ({percent:+.1} %)", verdict.as_str()))
+    }),
     ("Due", |stretch| count(stretch.due)),
     ("Done", |stretch| Some(number(stretch.done as f64))),
     ("Failed", |stretch| count(stretch.failed())),
@@ -228,7 +234,8 @@ const COLUMNS: [Column; 18] = [
     }),
     ("Agents", agents),
     ("Disk", |stretch| {
-        (stretch.disk_bytes > 0).then(|| bytes(stretch.disk_bytes as f64))
+        let grown = stretch.disk_bytes.filter(|grown| *grown > 0)?;
+        Some(bytes(grown as f64))
     }),
 ];
 /// Columns that are highlighted if they have a figure.

@@ -79,7 +79,7 @@ fn card(scenario: &Scenario, standing: Standing, at: usize) -> String {
 fn metric_words(metric: &Metric) -> String {
     match metric.name.as_str() {
         "rate_per_s" => "completed a second".to_owned(),
-        "states_per_s" => "output states a second".to_owned(),
+        "states_per_s" => "states a second".to_owned(),
         "knee_per_s" => "a second within the latency target".to_owned(),
         "max_ms" => "longest latency".to_owned(),
         _ if metric.unit == "ms" && metric.title.contains("percentile") => {

@@ -8,6 +8,7 @@ use crate::report::figures::beyond;
 use crate::report::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::units::Metric;
 use crate::results::{CASES_JOINED, Estimate, Point, Published, Scenario};
+use crate::stats::deviation;
 
 /// Named cases of one chart at most; the table has all.
 const ROWS_MAX: usize = 40;
@@ -113,10 +114,18 @@ fn chart(scenario: &Scenario, metric: &Metric) -> String {
     {
         words.push_str(", with 95 % confidence intervals");
     }
+    if !numeric && has_deviations(&lines) {
+        words.push_str(", and bars of one standard deviation");
+    }
     if left_out > 0 {
         words.push_str(&format!("; {left_out} more series are in the table"));
     }
     figure(&metric.heading(), &words, &svg, &legend)
+}
+
+/// Returns whether a published line has standard deviations. Then the repeats are shown with theirs.
+fn has_deviations(lines: &[&Published]) -> bool {
+    lines.iter().any(|line| !line.deviations.is_empty())
 }
 
 fn has_interval(point: &Point, metric: &Metric) -> bool {
@@ -255,6 +264,9 @@ fn cases(
                 series: mark,
                 value: value * metric.scale,
                 interval: None,
+                deviation: line
+                    .deviation_at(&point.at)
+                    .map(|around| around * metric.scale),
                 published: true,
                 words: metric.figure(value),
                 reach: String::new(),
@@ -269,6 +281,10 @@ fn cases(
             }
         }
         let (value, interval) = drawn(metric, estimate);
+        let deviation = match has_deviations(lines) {
+            true => deviation(&point.stretches, &metric.name),
+            false => None,
+        };
         // Our figures come before published ones.
         let ours = cases[at]
             .marks
@@ -281,6 +297,7 @@ fn cases(
                 series: number,
                 value,
                 interval,
+                deviation: deviation.map(|around| around * metric.scale),
                 published: false,
                 words: metric.estimate_within(estimate, WORDS_MAX),
                 reach: String::new(),

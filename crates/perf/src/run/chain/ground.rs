@@ -103,6 +103,7 @@ impl Ground {
             pid: network.pid(at),
             folder: Some(network.data(at)),
             endpoint: network.endpoint(at),
+            ..Subject::default()
         };
         (0..network.nodes()).map(subject).collect()
     }

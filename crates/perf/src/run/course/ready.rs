@@ -120,13 +120,18 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Prepares a network that is not ours in its current state.
+    /// Prepares a network that is not ours in its current state, or another system anew.
     async fn make_ready_elsewhere(
         &mut self,
         plan: &Plan,
         turn: Turn,
         prepared: &Prepared,
     ) -> Result<(), RunError> {
+        let is_other = matches!(self.grounds[self.here].1, Ground::Other(_));
+        if is_other && self.life.as_ref().is_some_and(|life| !life.has(prepared)) {
+            // A connector may discard at its preparation what was there before.
+            self.end_life().await?;
+        }
         if self.life.is_none() {
             let ground = &self.grounds[self.here].1;
             let site = ground.site(self.plan.seed, outstanding(&plan.load))?;
@@ -246,7 +251,7 @@ fn is_made_ahead(plan: &Plan, prepared: &Prepared) -> bool {
     prepared.is_used_up() && prepared.units <= AHEAD_MAX && !plan.run.fresh
 }
 
-async fn asked_to_stop(options: &Options) {
+pub(super) async fn asked_to_stop(options: &Options) {
     while !options.stop.is_asked() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
