@@ -522,6 +522,8 @@ class CashIssueAndPayArguments:
     reference: str | None = None
     #: The number of states that the recipient gets; 1 if left out.
     states: int | None = None
+    #: Time in which the notary has to sign the payment, in milliseconds: it gets a time window that ends then. It has none if left out.
+    window_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -536,6 +538,8 @@ class CashIssueAndPayArguments:
             value["reference"] = self.reference
         if self.states is not None:
             value["states"] = self.states
+        if self.window_ms is not None:
+            value["window_ms"] = self.window_ms
         return value
 
 
@@ -751,6 +755,8 @@ class CashPayArguments:
     reference: str | None = None
     #: The id of the token.
     token: str | None = None
+    #: Time in which the notary has to sign, in milliseconds: the payment gets a time window that ends then. It has none if left out.
+    window_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -769,6 +775,8 @@ class CashPayArguments:
             value["reference"] = self.reference
         if self.token is not None:
             value["token"] = self.token
+        if self.window_ms is not None:
+            value["window_ms"] = self.window_ms
         return value
 
 
