@@ -20,6 +20,14 @@ use crate::settings::Settings;
 /// The schema of the tables.
 const SCHEMA: &str = "tally_notary";
 
+/// Making a schema needs a privilege even if it is there.
+const SCHEMA_IF_MISSING: &str = "do $$ begin
+    if to_regnamespace('tally_notary') is null then create schema tally_notary; end if;
+end $$;";
+
+/// The key of the advisory lock of a worker that makes the tables.
+const MAKING: i64 = 7_021_993_618_441;
+
 const TABLES: &str = "
 create table if not exists tally_notary.notary_record (
     one smallint not null primary key, version bigint not null, service bytea not null,
@@ -102,14 +110,10 @@ impl Session for Postgres {
     }
 
     fn prepare(&mut self, service: &[u8]) -> Result<(u64, Vec<u8>, bool), Trouble> {
-        let schema = format!("create schema if not exists {SCHEMA}");
-        for statements in [schema.as_str(), TABLES] {
-            match self.run(|client| client.batch_execute(statements)) {
-                // Another worker makes the same at the same time.
-                Ok(()) | Err(Trouble::Duplicate) => {}
-                Err(other) => return Err(other),
-            }
-        }
+        // One transaction, and one worker at a time: even with "if not exists", two that make the same at once fail.
+        let statements =
+            format!("select pg_advisory_xact_lock({MAKING}); {SCHEMA_IF_MISSING} {TABLES}");
+        self.run(|client| async move { client.batch_execute(&statements).await })?;
         let version = VERSION as i64;
         let insert = "insert into tally_notary.notary_record (one, version, service) values (1, $1, $2) on conflict do nothing";
         self.run(|client| async move { client.execute(insert, &[&version, &service]).await })?;

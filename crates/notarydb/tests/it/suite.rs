@@ -182,7 +182,32 @@ fn at_the_same_moment(backend: &Backend) {
     }
 }
 
+/// Workers that open an empty database at the same moment. All of them make the tables, and none fails.
+fn opened_at_once(backend: &Backend) {
+    let rounds = match backend {
+        Backend::Store(_) => return,
+        Backend::Galera(..) => 1,
+        Backend::Postgres(..) => 30,
+    };
+    for round in 0..rounds {
+        if round > 0 {
+            backend.administer("drop schema tally_notary cascade");
+        }
+        let barrier = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for place in 0..8 {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    barrier.wait();
+                    backend.shared(place);
+                });
+            }
+        });
+    }
+}
+
 fn suite(backend: &Backend) {
+    opened_at_once(backend);
     batches(backend);
     large_batch(backend);
     contention(backend);
