@@ -222,6 +222,7 @@ impl Notary {
         self.check_bounds(request.subject.notary(), request.subject.states())?;
         self.find_place(request.requester, request.subject.weight())?;
         self.requesters.push(Queued { request, arrived });
+        self.rate.asked(self.now);
         Ok(())
     }
 
@@ -509,7 +510,7 @@ impl Notary {
         }
     }
 
-    /// Estimates the wait of a new request: twice the queue at the recent rate.
+    /// Estimates the wait of a new request: the time that the queue takes at the recent rate.
     pub fn eta_ms(&mut self) -> u64 {
         let eta = self.rate.eta_ms(self.now, self.requesters.states());
         eta.unwrap_or(self.options.eta_unknown_ms)

@@ -57,7 +57,7 @@ impl Default for NotaryOptions {
             batch_requests_max: 2_000,
             batch_states_max: 20_000,
             in_flight_states_max: 100_000,
-            eta_unknown_ms: 10_000,
+            eta_unknown_ms: 1_000,
         }
     }
 }

@@ -583,7 +583,7 @@ fn a_long_queue_says_how_long() {
         .expect("room");
     assert_eq!(
         notary.admit(tx(&[10], &[], 3).request(3), moment(10_000)),
-        busy(10_000),
+        busy(1_000),
         "no rate yet"
     );
     settle(&mut notary, &mut durable, 1);
@@ -592,10 +592,10 @@ fn a_long_queue_says_how_long() {
             .admit(tx(&[], &[], salt).request(4), moment(10_500))
             .expect("room");
     }
-    // Ten states took a second and a half: six wait.
+    // Ten states took half a second: six wait.
     assert_eq!(
         notary.admit(tx(&[], &[], 10).request(5), moment(10_500)),
-        busy(1_800)
+        busy(300)
     );
     assert_eq!(notary.figures().queued_requests, 6);
 }
