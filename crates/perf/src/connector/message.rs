@@ -21,7 +21,7 @@ pub struct Request {
     pub task: Task,
 }
 
-/// What a connector is asked to do.
+/// A task of a connector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Task {
@@ -87,7 +87,7 @@ pub struct Answer {
     pub error: Option<AnswerError>,
 }
 
-/// Why a connector could not do what it was asked to.
+/// The reason why a connector failed at a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerError {
     /// A stable code, at most 100 small letters, digits, dots, dashes and underscores. Failures are counted by it.
@@ -153,7 +153,7 @@ impl Hello {
 pub struct Audited {
     /// Units whose effects are there. The laboratory compares it with the units that were acknowledged.
     pub recorded: u64,
-    /// What is wrong, one line each.
+    /// The findings, one line each.
     #[serde(default)]
     pub findings: Vec<String>,
 }

@@ -137,7 +137,7 @@ impl Network {
     }
 }
 
-/// What to measure instead of a network that is brought up.
+/// A running network or another system, measured instead of a network that is brought up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// An existing network.

@@ -137,7 +137,7 @@ impl Ground {
         }
     }
 
-    /// Returns why what it runs on has ended by itself, if it has.
+    /// Returns the error if the ground has ended by itself.
     pub fn died(&mut self) -> Option<RunError> {
         match self {
             Ground::Ours(ours) => ours.died(),
