@@ -211,7 +211,7 @@ impl Connector {
         }
     }
 
-    /// Returns the present values of the system's own metrics: of the first [`METRICS_MAX`] plain names that it reported.
+    /// Returns the present values of the system's own metrics: of the first 64 plain names that it reported.
     ///
     /// # Errors
     /// It could not read them, or it has ended.
