@@ -383,8 +383,12 @@ fn sort(error: Error) -> Trouble {
     match &error {
         Error::Server(answer) => match answer.code {
             codes::DUPLICATE => Trouble::Duplicate,
-            codes::DEADLOCK | codes::LOCK_WAIT => Trouble::Undone(answer.message.clone()),
-            codes::INTERRUPTED => Trouble::Lost(RecordError::Unreachable(answer.message.clone())),
+            codes::DEADLOCK => Trouble::Undone(answer.message.clone()),
+            // Another statement on this server stands still with the row, such as one whose answer did not come in time. Another server
+            // of the cluster does not know it.
+            codes::LOCK_WAIT | codes::INTERRUPTED => {
+                Trouble::Lost(RecordError::Unreachable(answer.message.clone()))
+            }
             code if codes::NOT_READY.contains(&code) => {
                 Trouble::Lost(RecordError::Unreachable(answer.message.clone()))
             }

@@ -26,6 +26,7 @@ const JOIN: Duration = Duration::from_secs(90);
 const END: Duration = Duration::from_secs(30);
 /// Tells whether a server is a member of the majority.
 const READY: &str = "select variable_value from information_schema.global_status where variable_name = 'wsrep_ready'";
+const MEMBERS: &str = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
 /// Pause between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the log in an error.
@@ -185,9 +186,17 @@ impl GaleraCluster {
 
     /// Starts a server that was stopped or crashed, and waits until it has joined the others.
     ///
+    /// It first waits until the others have left it out. While they still count the process before it as a member, a new one with its
+    /// address can keep them from agreeing on their members.
+    ///
     /// # Errors
     /// It does not start, or there is no majority to join.
     pub fn run(&mut self, server: usize) -> Result<(), ServerError> {
+        let others = |at: &usize| *at != server && self.members[*at].process.is_some();
+        let others: Vec<usize> = (0..self.members.len()).filter(others).collect();
+        if let Some(first) = others.first() {
+            self.wait_until(*first, MEMBERS, &others.len().to_string())?;
+        }
         self.bring_up(server, false)
     }
 
@@ -390,7 +399,14 @@ impl GaleraCluster {
             "evs.inactive_check_period=PT0.2S".to_owned(),
             "evs.suspect_timeout=PT1S".to_owned(),
             "evs.inactive_timeout=PT3S".to_owned(),
-            "evs.install_timeout=PT3S".to_owned(),
+            // An attempt to agree on the members ends soon, and the next one begins.
+            "evs.install_timeout=PT1.5S".to_owned(),
+            "evs.join_retrans_period=PT0.2S".to_owned(),
+            // A server that was left out may come back soon, not after the usual 5 s.
+            "gmcast.peer_timeout=PT1S".to_owned(),
+            "gmcast.time_wait=PT1S".to_owned(),
+            // A server that cannot write stops the others only after this many commits.
+            "gcs.fc_limit=512".to_owned(),
             "gcache.size=128M".to_owned(),
         ];
         vec![

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use ledger::{LegalName, Party};
 use notary::{UniquenessOutcome, UniquenessRecord};
 use notarydb::Settings;
-use primitives::Coded;
+use primitives::{Coded, hex};
 
-use crate::backends::{Backend, StopOnDrop, check, entry, service_key, tx};
+use crate::backends::{Backend, StopOnDrop, check, entry, service_key, state, tx};
 
 /// Longest wait for a database.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// Time for which a row is locked.
+const LOCKED: Duration = Duration::from_secs(16);
 /// The first transaction of the load.
 const FIRST: u64 = 10_000_000;
 
@@ -138,8 +140,46 @@ fn refused(backend: &Backend) {
     }
 }
 
+/// A statement that stands still on one server with a row keeps no batch with that row away from the others.
+fn locked_row(backend: &Backend) {
+    let Backend::Galera(cluster, _) = backend else {
+        panic!("a cluster");
+    };
+    let number = FIRST - 1;
+    let settings = Settings {
+        give_up: LOCKED / 2,
+        ..backend.settings(0)
+    };
+    let mut worker = notarydb::open(&settings).expect("the database is up");
+    let before = worker.meter().figures();
+    std::thread::scope(|scope| {
+        let hold = format!(
+            "begin; insert into notary_rows values (0, x'{}', {}, null, null, null, null); select sleep({}); rollback",
+            hex::encode(state(number).tx.as_bytes()),
+            state(number).index,
+            LOCKED.as_secs(),
+        );
+        // The cluster ends this statement in favour of the batch.
+        scope.spawn(move || drop(cluster.query(0, &hold)));
+        let end = Instant::now() + DEADLINE;
+        let held = "select count(*) from information_schema.innodb_trx where trx_rows_modified > 0";
+        while cluster.query(0, held).expect("it answers").trim() == "0" {
+            assert!(Instant::now() < end, "the row is not held");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let settled = worker.settle(&check(vec![entry(number, &[number], &[])], &[]));
+        assert!(
+            matches!(settled, Ok(UniquenessOutcome::Found(ref found)) if found.accepted.is_empty()),
+            "{settled:?}"
+        );
+    });
+    let after = worker.meter().figures();
+    assert_ne!(after.server, before.server, "it went to another server");
+}
+
 pub fn of_cluster(backend: &mut Backend) {
     refused(backend);
+    locked_row(backend);
     under_load(backend, |backend, answered| {
         let Backend::Galera(cluster, _) = backend else {
             panic!("a cluster");
