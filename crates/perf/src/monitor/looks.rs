@@ -65,6 +65,7 @@ impl Looks {
             sample.received_bytes = counters.received_bytes;
             sample.to_clients_bytes = counters.to_clients_bytes;
             sample.from_clients_bytes = counters.from_clients_bytes;
+            sample.lacking.counters = !counters.is_counted;
         }
     }
 
@@ -89,6 +90,7 @@ impl Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Lacking;
 
     #[test]
     fn a_node_that_answers_late_has_not_grown_before() {
@@ -100,6 +102,10 @@ mod tests {
                 ProcessSample {
                     at_ms,
                     cpu_ms: 7,
+                    lacking: Lacking {
+                        counters: true,
+                        ..Lacking::default()
+                    },
                     ..ProcessSample::default()
                 },
             );
@@ -107,6 +113,7 @@ mod tests {
         looks.counted_from(
             0,
             Counters {
+                is_counted: true,
                 commits: 90,
                 ..Counters::default()
             },
@@ -115,8 +122,8 @@ mod tests {
         let seen = processes[0]
             .samples
             .iter()
-            .map(|sample| (sample.cpu_ms, sample.commits));
-        assert_eq!(seen.collect::<Vec<_>>(), [(7, 90), (7, 90)]);
+            .map(|sample| (sample.cpu_ms, sample.commits, sample.lacking.counters));
+        assert_eq!(seen.collect::<Vec<_>>(), [(7, 90, false), (7, 90, false)]);
     }
 
     #[test]

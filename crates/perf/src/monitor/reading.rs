@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, ThreadTimes, whole_millis};
+use crate::results::Lacking;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(super) struct Look {
     pub written_bytes: u64,
     /// Processor time of the thread that decides; `None` if it has none, or if the system does not report it.
     pub kernel_us: Option<u64>,
+    /// The readings that it lacks.
+    pub lacking: Lacking,
 }
 
 impl ProcessKey {
@@ -43,6 +46,10 @@ impl ProcessKey {
             read_bytes: field(&io, "read_bytes:"),
             written_bytes: written(&io),
             kernel_us: kernel_us(self.pid),
+            lacking: Lacking {
+                io: io.is_empty(),
+                ..Lacking::default()
+            },
         })
     }
 }
@@ -72,6 +79,7 @@ fn add_children(pid: u32, sum: &mut Look, generations: u32) {
         sum.cpu_ms += look.cpu_ms;
         sum.read_bytes += look.read_bytes;
         sum.written_bytes += look.written_bytes;
+        sum.lacking.io |= look.lacking.io;
         let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
         sum.rss_bytes += 1_024 * field(&status.replace(" kB", ""), "RssAnon:");
         if generations > 0 {

@@ -10,13 +10,17 @@ const SERIES_MAX: usize = 96;
 /// Counters that a node reports, in addition to those of its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
+    /// Whether the node reports commits and the bytes of its connections. Otherwise the next five fields are 0 and mean nothing.
+    pub is_counted: bool,
     pub commits: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
     pub to_clients_bytes: u64,
     pub from_clients_bytes: u64,
-    pub cpu_ms: u64,
-    pub rss_bytes: u64,
+    /// Processor time of the process; `None` if the node does not report it.
+    pub cpu_ms: Option<u64>,
+    /// Its resident memory; `None` if the node does not report it.
+    pub rss_bytes: Option<u64>,
     /// Time that the deciding thread spent on jobs; `None` if the node does not report it.
     pub kernel_jobs_us: Option<u64>,
 }
@@ -42,15 +46,28 @@ pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
         };
         let name = series.split_once('{').map_or(series, |(name, _)| name);
         let place = match name {
-            "tally_commit_seconds_count" => Some(&mut counters.commits),
-            "tally_wire_sent_bytes_total" => Some(&mut counters.sent_bytes),
-            "tally_wire_received_bytes_total" => Some(&mut counters.received_bytes),
+            "tally_commit_seconds_count" | "tally_chain_commit_seconds_count" => {
+                counters.is_counted = true;
+                Some(&mut counters.commits)
+            }
+            "tally_wire_sent_bytes_total" | "tally_chain_gossip_sent_bytes_total" => {
+                Some(&mut counters.sent_bytes)
+            }
+            "tally_wire_received_bytes_total" | "tally_chain_gossip_received_bytes_total" => {
+                Some(&mut counters.received_bytes)
+            }
             "tally_http_bytes_total" if series.contains("\"out\"") => {
                 Some(&mut counters.to_clients_bytes)
             }
             "tally_http_bytes_total" => Some(&mut counters.from_clients_bytes),
-            "tally_process_cpu_milliseconds_total" => Some(&mut counters.cpu_ms),
-            "process_resident_memory_bytes" => Some(&mut counters.rss_bytes),
+            "tally_process_cpu_milliseconds_total" => {
+                counters.cpu_ms = value.parse().ok();
+                None
+            }
+            "process_resident_memory_bytes" => {
+                counters.rss_bytes = value.parse().ok();
+                None
+            }
             SERIAL_JOBS_METRIC => {
                 counters.kernel_jobs_us = seconds_as_us(value);
                 None
@@ -93,13 +110,14 @@ mod tests {
         assert_eq!(
             scrape.counters,
             Counters {
+                is_counted: true,
                 commits: 17,
                 sent_bytes: 1000,
                 received_bytes: 0,
                 to_clients_bytes: 80,
                 from_clients_bytes: 70,
-                cpu_ms: 42,
-                rss_bytes: 4096,
+                cpu_ms: Some(42),
+                rss_bytes: Some(4096),
                 kernel_jobs_us: Some(250_000),
             }
         );
@@ -116,6 +134,16 @@ mod tests {
                 ("tally_flows_done_total{side=\"responding\"}", 4.0),
             ]
         );
+        let chain = "tally_chain_commit_seconds_count 3\ntally_chain_gossip_sent_bytes_total 50\n\
+            tally_chain_gossip_received_bytes_total 60\n";
+        for (text, expected) in [
+            (chain, (true, 3, 50, 60)),
+            ("process_resident_memory_bytes 4096\n", (false, 0, 0, 0)),
+        ] {
+            let of = read(text, &HashSet::new()).counters;
+            let found = (of.is_counted, of.commits, of.sent_bytes, of.received_bytes);
+            assert_eq!(found, expected, "{text}");
+        }
         let one = read(
             text,
             &["tally_flows_done_total{side=\"responding\"}".to_owned()].into(),

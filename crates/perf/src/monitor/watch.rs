@@ -15,7 +15,7 @@ use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
 use crate::connector::Connector;
 use crate::measure::{DiskUse, whole_millis};
-use crate::results::{MetricSeries, Process, ProcessSample};
+use crate::results::{Lacking, MetricSeries, Process, ProcessSample};
 
 /// Metrics that are always kept, for charts and for the distance to the machine's limits.
 pub const METRICS: [&str; 10] = [
@@ -50,6 +50,8 @@ pub struct Subject {
     pub with_children: bool,
     /// Its folder. The size is read every few seconds.
     pub folder: Option<PathBuf>,
+    /// The folder within it that holds a log of bounded size.
+    pub log: Option<PathBuf>,
     /// The API of a node. Without a process, its processor time and memory also come from its metrics.
     pub endpoint: Option<Endpoint>,
     /// The connector of another system, which reports its metrics.
@@ -126,7 +128,10 @@ struct Watch {
     client: Option<Client>,
     /// The counters of the last answer; `None` before the first answer.
     counters: Option<Counters>,
-    disk_bytes: u64,
+    /// The size of the folder; `None` before it was read.
+    disk_bytes: Option<u64>,
+    /// The part of it that is a log.
+    log_bytes: Option<u64>,
 }
 
 impl Watch {
@@ -143,17 +148,20 @@ impl Watch {
             process: subject.pid.and_then(ProcessKey::of),
             client: endpoint.and_then(|endpoint| Client::with_limits(endpoint, limits).ok()),
             counters: None,
-            disk_bytes: 0,
+            disk_bytes: None,
+            log_bytes: None,
             subject,
         }
     }
 
     fn look_at_folder(&mut self) {
-        if let Some(folder) = &self.subject.folder {
-            // A folder that cannot be read keeps its last size.
-            let size = DiskUse::of(folder).map(|size| size.live_bytes);
-            self.disk_bytes = size.unwrap_or(self.disk_bytes);
-        }
+        // A folder that cannot be read keeps its last size.
+        let size = |folder: &Option<PathBuf>, last: Option<u64>| {
+            let found = folder.as_deref().map(DiskUse::of)?;
+            found.ok().map(|size| size.live_bytes).or(last)
+        };
+        self.disk_bytes = size(&self.subject.folder, self.disk_bytes);
+        self.log_bytes = size(&self.subject.log, self.log_bytes);
     }
 
     /// Returns the sample of a round; `None` if there was nothing to read.
@@ -168,15 +176,27 @@ impl Watch {
         let of_metrics = || {
             let counters = scrape.filter(|_| self.subject.pid.is_none())?.counters;
             Some(Look {
-                cpu_ms: counters.cpu_ms,
-                rss_bytes: counters.rss_bytes,
+                // 0 stands for a value that the sample lacks.
+                cpu_ms: counters.cpu_ms.unwrap_or(0),
+                rss_bytes: counters.rss_bytes.unwrap_or(0),
+                lacking: Lacking {
+                    process: counters.cpu_ms.is_none() || counters.rss_bytes.is_none(),
+                    io: true,
+                    ..Lacking::default()
+                },
                 ..Look::default()
             })
         };
         let look = look.or_else(of_metrics)?;
+        let is_own = self.subject.pid == Some(std::process::id());
+        let lacking = Lacking {
+            counters: !is_own && !counters.is_some_and(|counters| counters.is_counted),
+            disk: self.disk_bytes.is_none(),
+            ..look.lacking
+        };
         // A node that never answered has no counters yet, as at its start.
         let mut counters = counters.unwrap_or_default();
-        if self.subject.pid == Some(std::process::id()) {
+        if is_own {
             let own = client::traffic();
             (counters.sent_bytes, counters.received_bytes) = (own.sent_bytes, own.received_bytes);
         }
@@ -191,7 +211,10 @@ impl Watch {
             received_bytes: counters.received_bytes,
             to_clients_bytes: counters.to_clients_bytes,
             from_clients_bytes: counters.from_clients_bytes,
-            disk_bytes: self.disk_bytes,
+            // 0 stands for a value that the sample lacks.
+            disk_bytes: self.disk_bytes.unwrap_or(0),
+            log_bytes: self.log_bytes,
+            lacking,
             kernel_us: look.kernel_us,
             // Only of this round: an earlier value would count the jobs since then as decisions.
             kernel_jobs_us: scrape.and_then(|scrape| scrape.counters.kernel_jobs_us),
@@ -373,12 +396,50 @@ mod tests {
             panic!("two processes were seen");
         };
         assert_eq!(bank.samples[0].disk_bytes, 5000);
+        let lacks = |process: &Process| {
+            let lacking = process.samples[0].lacking;
+            [lacking.process, lacking.io, lacking.counters, lacking.disk]
+        };
+        for (process, expected) in [
+            // Its API does not answer.
+            (bank, [false, false, true, false]),
+            // It has no folder.
+            (generator, [false, false, false, true]),
+        ] {
+            assert_eq!(lacks(process), expected, "{}", process.name);
+        }
         assert!(
             generator.samples.len() > bank.samples.len(),
             "the last look did not see the bank"
         );
         assert!(generator.samples.iter().all(|sample| sample.rss_bytes > 0));
         assert!(watched.metrics.is_empty());
+    }
+
+    #[test]
+    fn a_node_elsewhere_lacks_what_only_its_machine_knows() {
+        let counters = |cpu_ms| Counters {
+            is_counted: true,
+            cpu_ms,
+            rss_bytes: Some(5),
+            ..Counters::default()
+        };
+        for (cpu_ms, expected) in [
+            (Some(7), [false, true, false, true]),
+            (None, [true, true, false, true]),
+        ] {
+            let mut watch = Watch::of(Subject::default());
+            let scrape = Scrape {
+                counters: counters(cpu_ms),
+                ..Scrape::default()
+            };
+            let sample = watch.sample(0, None, Some(&scrape)).expect("it answered");
+            let lacking = sample.lacking;
+            let found = [lacking.process, lacking.io, lacking.counters, lacking.disk];
+            assert_eq!(found, expected, "{cpu_ms:?}");
+        }
+        let mut silent = Watch::of(Subject::default());
+        assert_eq!(silent.sample(0, None, None), None);
     }
 
     #[tokio::test]

@@ -75,20 +75,25 @@ pub fn processes(report: &Report) -> String {
             for sample in &process.samples {
                 let mut row = begin(scenario, at, point, repeat);
                 row.push(text(&process.name));
+                let lacking = sample.lacking;
                 let counts = [
-                    sample.at_ms,
-                    sample.cpu_ms,
-                    sample.rss_bytes,
-                    sample.read_bytes,
-                    sample.written_bytes,
-                    sample.commits,
-                    sample.sent_bytes,
-                    sample.received_bytes,
-                    sample.to_clients_bytes,
-                    sample.from_clients_bytes,
-                    sample.disk_bytes,
+                    (sample.at_ms, false),
+                    (sample.cpu_ms, lacking.process),
+                    (sample.rss_bytes, lacking.process),
+                    (sample.read_bytes, lacking.io),
+                    (sample.written_bytes, lacking.io),
+                    (sample.commits, lacking.counters),
+                    (sample.sent_bytes, lacking.counters),
+                    (sample.received_bytes, lacking.counters),
+                    (sample.to_clients_bytes, lacking.counters),
+                    (sample.from_clients_bytes, lacking.counters),
+                    (sample.disk_bytes, lacking.disk),
                 ];
-                row.extend(counts.map(|count| count.to_string()));
+                let cell = |(count, is_lacking): (u64, bool)| match is_lacking {
+                    true => String::new(),
+                    false => count.to_string(),
+                };
+                row.extend(counts.map(cell));
                 let readings = [sample.kernel_us, sample.kernel_jobs_us];
                 // A reading that is missing stays empty.
                 row.extend(readings.map(|us| us.map_or_else(String::new, |us| us.to_string())));

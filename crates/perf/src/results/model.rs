@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::ChainResult;
 use super::fault::Fault;
+use super::lacking::Lacking;
 use super::samples::Histogram;
 
 /// The schema of the document that this program writes. A reader refuses newer ones.
@@ -345,7 +346,20 @@ pub fn is_load(name: &str) -> bool {
     ["generator", "connector"].contains(&name) || name.starts_with("agent")
 }
 
+/// Returns whether a process of this name is a server of the nodes' or the notary's database.
+pub fn is_database(name: &str) -> bool {
+    ["database", "notary-database"].iter().any(|role| {
+        let rest = name.strip_prefix(role);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    })
+}
+
 impl Process {
+    /// Returns whether it is a server of a database, which makes no decisions of a node.
+    pub fn is_database(&self) -> bool {
+        is_database(&self.name)
+    }
+
     /// Returns whether it generates the load or passes it on, and so is not part of the measured system.
     pub fn is_generator(&self) -> bool {
         is_load(&self.name)
@@ -381,6 +395,12 @@ pub struct ProcessSample {
     /// The size of its folder, read at intervals; 0 if it was not read.
     #[serde(default)]
     pub disk_bytes: u64,
+    /// The part of the folder that is a log of bounded size; `None` if it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<u64>,
+    /// The readings that it lacks.
+    #[serde(default, skip_serializing_if = "Lacking::is_nothing")]
+    pub lacking: Lacking,
     /// Processor time so far of the thread that makes a node's decisions, microseconds; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_us: Option<u64>,
@@ -487,6 +507,21 @@ fn found_at(figures: &BTreeMap<String, f64>, at: &[CaseResult]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn databases_are_known_by_their_names() {
+        for (name, expected) in [
+            ("database", true),
+            ("notary-database", true),
+            ("notary-database-3", true),
+            ("notary", false),
+            ("notary-2", false),
+            ("bank-1", false),
+            ("databases", false),
+        ] {
+            assert_eq!(is_database(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn published_values_stand_where_they_were_measured() {

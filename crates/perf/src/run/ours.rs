@@ -178,11 +178,23 @@ impl Ours {
                 name: who.to_string(),
                 pid: network.pid(who),
                 folder: Some(network.data(who)),
+                log: Some(network.store_log(who)),
                 endpoint: Some(network.endpoint(who)?),
                 ..Subject::default()
             })
         };
-        network.everybody().into_iter().map(subject).collect()
+        let nodes = network.everybody().into_iter().map(subject);
+        let databases = network.databases().into_iter().map(|server| {
+            Ok(Subject {
+                name: server.name,
+                pid: server.pid,
+                with_children: true,
+                folder: Some(server.folder),
+                log: server.log,
+                ..Subject::default()
+            })
+        });
+        nodes.chain(databases).collect()
     }
 
     /// Returns the bytes on all disks together; `None` if they cannot be read.

@@ -8,7 +8,7 @@ use crate::results::{Estimate, Process, ProcessSample, Stretch};
 /// Returns the share of the stretch's busiest deciding thread; `None` if the time of any node is unknown.
 pub fn serial_share(stretch: &Stretch) -> Option<SerialShare> {
     let nodes = stretch.processes.iter();
-    let nodes = nodes.filter(|process| !process.is_generator());
+    let nodes = nodes.filter(|process| !process.is_generator() && !process.is_database());
     SerialShare::busiest(
         nodes.map(|node| (node.name.as_str(), serial_times(node))),
         stretch.done,
@@ -77,6 +77,7 @@ mod tests {
         let (first, last) = ((Some(100), Some(40)), (Some(900), Some(340)));
         let notary = process("notary", &[first, (Some(300), Some(50))]);
         let generator = process("generator", &[(None, None), (None, None)]);
+        let database = process("database", &[(None, None), (None, None)]);
         for (bank, expected) in [
             (&[first, last][..], Some(("bank-1", 50.0))),
             // A gap in between loses nothing.
@@ -90,7 +91,12 @@ mod tests {
         ] {
             let stretch = Stretch {
                 done: 10,
-                processes: vec![notary.clone(), process("bank-1", bank), generator.clone()],
+                processes: vec![
+                    notary.clone(),
+                    process("bank-1", bank),
+                    generator.clone(),
+                    database.clone(),
+                ],
                 ..Stretch::default()
             };
             let found = serial_share(&stretch);

@@ -184,6 +184,7 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
         found.push(("serial_us_per_unit", share.us_per_unit));
     }
     let memory = nodes()
+        .filter(|node| !node.is_database())
         .flat_map(|node| &node.samples)
         .map(|sample| sample.rss_bytes);
     if let Some(most) = memory.max().filter(|most| *most > 0) {

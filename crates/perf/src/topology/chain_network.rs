@@ -30,6 +30,8 @@ const READY: &str = "\"ready\":";
 const GENESIS_FILE: &str = "genesis.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
+/// In a node's data: the write-ahead log of its store.
+const STORE_LOG: &str = "chain/log";
 /// Initial whole tokens of each chain per test account, as far as the chain's supply limit allows.
 const TOKENS_EACH: u64 = 100_000_000;
 /// How long before the present a chain begins. A node's clock may differ a little.
@@ -272,6 +274,12 @@ impl ChainNetwork {
     #[must_use]
     pub fn data(&self, at: usize) -> PathBuf {
         self.folder(at).join(DATA)
+    }
+
+    /// Returns the folder within a node's data with the log of its store, which has a bounded size.
+    #[must_use]
+    pub fn store_log(&self, at: usize) -> PathBuf {
+        self.data(at).join(STORE_LOG)
     }
 
     /// Returns the bytes of all nodes' data together; `None` if a node's data cannot be read.

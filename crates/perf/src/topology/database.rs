@@ -9,6 +9,7 @@ use std::sync::Arc;
 use pgserver::{PASSWORD, PgServer, ServerError, ServerOptions, USER};
 
 use super::config_file::ConfigFile;
+use super::database_process::DatabaseProcess;
 use super::link::{Behind, LinkSpeed, LinkSpeeds, Links};
 use super::network_error::{NetworkError, system};
 use crate::measure::DiskUse;
@@ -106,6 +107,11 @@ impl NetworkDatabase {
     pub(super) fn disk_use(&self) -> Result<DiskUse, NetworkError> {
         let folder = self.server.data();
         DiskUse::of(&folder).map_err(|source| system(&folder.display().to_string(), source))
+    }
+
+    /// Returns the server as a process to watch.
+    pub(super) fn process(&self) -> DatabaseProcess {
+        DatabaseProcess::postgres("database".to_owned(), &self.server)
     }
 
     /// Leaves the server running.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use client::Endpoint;
 
-use super::network::{ROOT_FILE, TOKEN_FILE};
+use super::network::{DATA, ROOT_FILE, TOKEN_FILE};
 use super::network_error::{NetworkError, system};
 
 /// In a node's folder: its configuration.
@@ -73,21 +73,49 @@ fn endpoint_of(folder: &Path, config: &str) -> Result<Endpoint, NetworkError> {
             message: "no api.listen is in it".to_owned(),
         })?;
     Ok(Endpoint {
-        address: reachable(listen),
+        address: address_of(folder, &table, listen).ok_or_else(|| NetworkError::Setting {
+            name: path.display().to_string(),
+            message: format!(
+                "api.listen is {listen}, which names no machine, p2p.advertised names none either, and the folder has no data \
+                 of a node on this machine; set api.listen of the copy to the address of the node's machine"
+            ),
+        })?,
         server_name: "localhost".into(),
         root_pem: read(ROOT_FILE)?,
         token: read(TOKEN_FILE)?.trim().into(),
     })
 }
 
-/// Converts a listen address for all interfaces to the loopback address.
-fn reachable(listen: &str) -> String {
-    for (everywhere, here) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
-        if let Some(port) = listen.strip_prefix(everywhere) {
-            return format!("{here}{port}");
-        }
+/// Returns the address of a node's API. A listening address for all interfaces names no machine. If the node's data is in the
+/// folder, the node runs here, and the address is the loopback one. Otherwise the folder is a copy, and the address is that
+/// of the machine at which other nodes reach the node; `None` if the copy does not name it.
+fn address_of(folder: &Path, config: &toml::Table, listen: &str) -> Option<String> {
+    let everywhere = [("0.0.0.0:", "127.0.0.1"), ("[::]:", "[::1]")];
+    let mut everywhere = everywhere.into_iter();
+    let found = everywhere.find_map(|(prefix, here)| Some((listen.strip_prefix(prefix)?, here)));
+    let Some((port, here)) = found else {
+        return Some(listen.to_owned());
+    };
+    if folder.join(data_dir(config)).is_dir() {
+        return Some(format!("{here}:{port}"));
     }
-    listen.to_owned()
+    let p2p = config.get("p2p");
+    let advertised = p2p.and_then(|p2p| p2p.get("advertised")?.as_array());
+    let advertised = advertised.into_iter().flatten();
+    let listened = p2p.and_then(|p2p| p2p.get("listen"));
+    let mut hosts = advertised
+        .chain(listened)
+        .filter_map(|address| Some(address.as_str()?.rsplit_once(':')?.0));
+    let host = hosts.find(|host| !["", "0.0.0.0", "[::]"].contains(host))?;
+    Some(format!("{host}:{port}"))
+}
+
+/// Returns the setting of a node's folder for data.
+fn data_dir(config: &toml::Table) -> &str {
+    let set = config
+        .get("node")
+        .and_then(|node| node.get("data_dir")?.as_str());
+    set.unwrap_or(DATA)
 }
 
 #[cfg(test)]
@@ -108,6 +136,7 @@ mod tests {
         );
         write(ROOT_FILE, "root");
         write(TOKEN_FILE, "token\n");
+        fs::create_dir(folder.path().join(DATA)).expect("a folder");
         let node = ExternalNode::of_folder(folder.path()).expect("all is there");
         assert_eq!(node.name, "O=X, L=London, C=GB");
         assert_eq!(node.endpoint.address, "127.0.0.1:5");
@@ -115,5 +144,80 @@ mod tests {
         write(CONFIG_FILE, "[node]\nname = \"x\"\n");
         let bad = ExternalNode::of_folder(folder.path()).expect_err("no address");
         assert!(bad.to_string().contains("api.listen"), "{bad}");
+    }
+
+    #[test]
+    fn addresses_of_another_machine_stay_its_own() {
+        for (listen, p2p, has_data, expected) in [
+            (
+                "10.0.0.1:5",
+                "listen = '0.0.0.0:4'",
+                false,
+                Some("10.0.0.1:5"),
+            ),
+            (
+                "bank.example:5",
+                "listen = '0.0.0.0:4'",
+                false,
+                Some("bank.example:5"),
+            ),
+            (
+                "127.0.0.1:5",
+                "listen = '0.0.0.0:4'",
+                false,
+                Some("127.0.0.1:5"),
+            ),
+            (
+                "0.0.0.0:5",
+                "listen = '0.0.0.0:4'",
+                true,
+                Some("127.0.0.1:5"),
+            ),
+            ("[::]:5", "listen = '[::]:4'", true, Some("[::1]:5")),
+            // A copy of the folder of a node elsewhere.
+            (
+                "0.0.0.0:5",
+                "advertised = ['bank.example:4']",
+                false,
+                Some("bank.example:5"),
+            ),
+            (
+                "[::]:5",
+                "advertised = ['[2001:db8::7]:4']",
+                false,
+                Some("[2001:db8::7]:5"),
+            ),
+            (
+                "0.0.0.0:5",
+                "listen = '10.0.0.1:4'",
+                false,
+                Some("10.0.0.1:5"),
+            ),
+            (
+                "0.0.0.0:5",
+                "listen = '127.0.0.1:4'",
+                false,
+                Some("127.0.0.1:5"),
+            ),
+            ("0.0.0.0:5", "listen = '0.0.0.0:4'", false, None),
+            ("[::]:5", "advertised = []", false, None),
+        ] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            if has_data {
+                fs::create_dir(folder.path().join(DATA)).expect("a folder");
+            }
+            let config: toml::Table = format!("[p2p]\n{p2p}\n").parse().expect("TOML");
+            let found = address_of(folder.path(), &config, listen);
+            assert_eq!(found.as_deref(), expected, "{listen} {p2p}");
+        }
+    }
+
+    #[test]
+    fn copy_without_a_machine_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = "[node]\nname = 'x'\n[p2p]\nlisten = '0.0.0.0:4'\n[api]\nlisten = '0.0.0.0:5'\n";
+        fs::write(folder.path().join(CONFIG_FILE), text).expect("written");
+        let refused = ExternalNode::of_folder(folder.path()).expect_err("no machine");
+        assert!(refused.to_string().contains("0.0.0.0:5"), "{refused}");
     }
 }

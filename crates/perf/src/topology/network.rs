@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::config_file::{CONFIG_FILE, ConfigFile};
 use super::database::NetworkDatabase;
+use super::database_process::DatabaseProcess;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
 use super::network_error::{NetworkError, system};
@@ -33,7 +34,9 @@ pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 /// In a node's folder: the certificate that its API chains to.
 pub(super) const ROOT_FILE: &str = "root.pem";
 /// In a node's folder: its data.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
+/// In a node's data: the write-ahead log of its store.
+const STORE_LOG: &str = "ledger/log";
 /// The file in a node's folder that identifies its store.
 pub(super) const ANCHOR_FILE: &str = "ledger.anchor";
 /// In a node's folder: the token of its API.
@@ -274,6 +277,15 @@ impl Network {
         Some(database.query(sql))
     }
 
+    /// Returns the database servers that the network has started.
+    pub fn databases(&self) -> Vec<DatabaseProcess> {
+        let of_nodes = self.database.iter().map(NetworkDatabase::process);
+        let of_notary = self.notary_database.iter();
+        of_nodes
+            .chain(of_notary.flat_map(NotaryDatabase::processes))
+            .collect()
+    }
+
     /// Sets the time of a round trip to the database server, if the nodes reach it through a proxy.
     pub fn set_database_latency(&self, latency_ms: f64) {
         if let Some(database) = &self.database {
@@ -360,6 +372,11 @@ impl Network {
     /// Returns the folder of a member's data: ledger, vault view, everything that grows.
     pub fn data(&self, who: Who) -> PathBuf {
         self.folder(who).join(DATA)
+    }
+
+    /// Returns the folder within a member's data with the log of its store, which has a bounded size.
+    pub fn store_log(&self, who: Who) -> PathBuf {
+        self.data(who).join(STORE_LOG)
     }
 
     /// Returns a member's log file.

@@ -6,6 +6,7 @@ use pgserver::{ClusterOptions, GaleraCluster, PgServer, ServerOptions, USER};
 
 use super::config_file::ConfigFile;
 use super::database::write_password;
+use super::database_process::DatabaseProcess;
 use super::network_error::{NetworkError, system};
 use crate::measure::DiskUse;
 pub use crate::plan::NotaryBackend;
@@ -122,6 +123,24 @@ impl NotaryDatabase {
             sum.allocated_bytes += part.allocated_bytes;
         }
         Ok(sum)
+    }
+
+    /// Returns the servers as processes to watch.
+    pub(super) fn processes(&self) -> Vec<DatabaseProcess> {
+        let name = "notary-database".to_owned();
+        match self {
+            Self::Galera(cluster) => {
+                let servers = 0..cluster.servers();
+                let server = |at| DatabaseProcess {
+                    name: format!("{name}-{}", at + 1),
+                    pid: cluster.process(at),
+                    folder: cluster.data(at),
+                    log: None,
+                };
+                servers.map(server).collect()
+            }
+            Self::Postgres(server) => vec![DatabaseProcess::postgres(name, server)],
+        }
     }
 
     /// Leaves the servers running.

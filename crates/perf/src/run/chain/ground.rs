@@ -102,6 +102,7 @@ impl Ground {
             name: network.name(at).to_owned(),
             pid: network.pid(at),
             folder: Some(network.data(at)),
+            log: Some(network.store_log(at)),
             endpoint: network.endpoint(at),
             ..Subject::default()
         };
