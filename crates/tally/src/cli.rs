@@ -214,6 +214,7 @@ mod tests {
             "lab selftest --fake --json",
             "lab list --json",
             "lab size --target 500 --scenario issue --set work.states=5 --seconds 2 --repeats 2 --json",
+            "lab size --target 500 --p99-ms 200 --retention 5y",
             "lab show issue --full --set run.seconds=2 --set seed=3",
             "lab check a.toml b.toml --json",
             "lab run issue mine.toml --full --set run.seconds=2 --out report --json --keep",
@@ -232,6 +233,9 @@ mod tests {
             "vault states --limit -1",
             "lab show",
             "lab size --target 0 --scenario issue",
+            "lab size --target 500 --p99-ms 0",
+            "lab size --target 500 --retention 5",
+            "lab size --target 500 --retention 101y",
             "lab check",
             "lab run --json",
         ] {

@@ -1,18 +1,24 @@
-//! The answer of sizing: the needs of every node at a rate, and how far the rate lies beyond the measured range.
+//! The answer of sizing: the needs of every node at a rate, and whether and how far the rate lies beyond the measured range.
 
 use primitives::{Coded, ErrorInfo};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::fit::{Reading, line, through_origin};
-use crate::results::{Estimate, Machine, Process, ProcessSample, Report, Scenario, Stretch};
-use crate::stats::{growth, mean_interval};
+use super::ceiling::Ceiling;
+use super::disk::DiskQuestion;
+use super::fit::line;
+use super::latency::{LatencyAnswer, LatencyLevel};
+use super::need::NodeNeed;
+use super::reach::{Reach, ReachFacts};
+use super::retention::Retention;
+use super::usage::{Usage, processes, window};
+use crate::results::{Estimate, Histogram, Machine, Point, Report, Scenario, Stretch};
+use crate::stats::mean_interval;
 
-const MB: f64 = 1e6;
-const GB: f64 = 1e9;
-const DAY_S: f64 = 86_400.0;
 /// Minimum number of stretches for a line with a useful interval.
 const STRETCHES_MIN: usize = 6;
+/// The percentile that a bound on latency is for.
+const P99: f64 = 0.99;
 
 /// The codes of sizing.
 pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
@@ -41,6 +47,19 @@ impl Coded for SizeError {
     }
 }
 
+/// The rate to size for, and its constraints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// The rate, units a second.
+    pub target_per_s: f64,
+    /// The bound on the 99th percentile of latency, milliseconds.
+    pub p99_ms: Option<f64>,
+    /// The time for which the ledger is kept.
+    pub retention: Option<Retention>,
+    /// States of a transaction of the work ([`super::states`]).
+    pub states: f64,
+}
+
 /// The needs at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sizing {
@@ -48,16 +67,26 @@ pub struct Sizing {
     pub scenario: String,
     /// The rate asked for, units a second.
     pub target_per_s: f64,
+    /// Whether it can be reached.
+    #[serde(flatten)]
+    pub reach: Reach,
     /// The highest rate that this machine showed, with everything on it.
     pub shown_per_s: Estimate,
     /// The target divided by that rate. Above 1, every need is extrapolated by this factor beyond the measured range.
     pub factor: f64,
     /// Whether the target lies within the measured range.
     pub within: bool,
-    /// The needs of each node.
+    /// The bound on latency; absent if none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyAnswer>,
+    /// The node whose thread sets the ceiling of the whole network; absent if a node's time is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+    /// The needs of each node and database server, by role.
     pub nodes: Vec<NodeNeed>,
-    /// Cores of all nodes together.
-    pub cores: Estimate,
+    /// Cores of all of them together; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Estimate>,
     /// Cores, memory and processor of this machine: the meaning of a core in the answer.
     pub machine: Machine,
     /// The measurements, level by level.
@@ -68,34 +97,6 @@ pub struct Sizing {
     pub model: String,
 }
 
-/// The needs of one node.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NodeNeed {
-    /// `notary`, `bank-1`, ...
-    pub name: String,
-    /// Processor cores in use.
-    pub cores: Need,
-    /// Resident memory, megabytes (10^6). At least the largest measured value.
-    pub memory_mb: Need,
-    /// Growth of its files, gigabytes (10^9) a day at this rate around the clock.
-    pub disk_gb_per_day: Need,
-    /// Sent to other nodes, Mbit/s on the wire.
-    pub sent_mbit_per_s: Need,
-    /// Received from them.
-    pub received_mbit_per_s: Need,
-}
-
-/// A need at the target, and the line that it is computed from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Need {
-    /// At the target, with the 95 % interval for one further stretch at that rate.
-    pub at_target: Estimate,
-    /// At no load, by the line.
-    pub at_zero: f64,
-    /// The value for each unit per second.
-    pub per_unit_per_s: f64,
-}
-
 /// One measured level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
@@ -103,296 +104,307 @@ pub struct Evidence {
     pub outstanding: String,
     /// Rate, units a second.
     pub rate_per_s: Estimate,
-    /// The 99th percentile of latency, milliseconds.
-    pub p99_ms: f64,
-    /// Cores of all nodes together.
-    pub cores: f64,
-    /// Resident memory of the largest node, megabytes.
-    pub memory_mb_max: f64,
+    /// The 99th percentile of latency, milliseconds; absent with fewer than 1,000 units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// Cores of all nodes together; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    /// Resident memory of the largest node, megabytes; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb_max: Option<f64>,
 }
 
-/// One node's resource use in one stretch.
-struct Use {
-    rate: f64,
-    units: f64,
-    cores: f64,
-    memory_mb: f64,
-    disk_gb: f64,
-    sent_mbit_per_s: f64,
-    received_mbit_per_s: f64,
-}
-
-/// Computes the needs at a target from a report of [`super::plan`]'s scenario.
+/// Computes the needs at a target from a report whose first scenario is that of [`super::plan`], and whose second one, if
+/// there is one, that of [`super::disk_plan`].
 ///
 /// # Errors
 /// Fails if too little was measured.
-pub fn answer(
-    report: &Report,
-    scenario: &Scenario,
-    target_per_s: f64,
-) -> Result<Sizing, SizeError> {
-    let stretches: Vec<&Stretch> = scenario
-        .points
-        .iter()
-        .flat_map(|point| &point.stretches)
-        .filter(|stretch| stretch.done > 0 && nodes(stretch).any(|node| window(node).is_some()))
+pub fn answer(report: &Report, question: &Question) -> Result<Sizing, SizeError> {
+    let nothing = Scenario::default();
+    let levels = report.scenarios.first().unwrap_or(&nothing);
+    let all = levels.points.iter().flat_map(|point| &point.stretches);
+    let stretches: Vec<&Stretch> = all
+        .filter(|stretch| stretch.done > 0 && processes(stretch).any(|one| window(one).is_some()))
         .collect();
     if stretches.len() < STRETCHES_MIN {
         return Err(SizeError {
             stretches: stretches.len(),
         });
     }
+    let target = question.target_per_s;
+    let disk = report.scenarios.get(1).map(|measured| DiskQuestion {
+        measured,
+        states: question.states,
+        target_per_s: target,
+        retention: question.retention,
+    });
     let mut names: Vec<&str> = Vec::new();
-    for node in stretches.iter().flat_map(|stretch| nodes(stretch)) {
-        if !names.contains(&node.name.as_str()) {
-            names.push(&node.name);
+    for process in stretches.iter().flat_map(|stretch| processes(stretch)) {
+        if !names.contains(&process.name.as_str()) {
+            names.push(&process.name);
         }
     }
-    let needs: Vec<NodeNeed> = names
+    let mut nodes: Vec<NodeNeed> = names
         .iter()
-        .map(|name| need(name, &stretches, target_per_s))
+        .map(|name| NodeNeed::of(name, levels, &stretches, target, disk.as_ref()))
         .collect();
-    let evidence: Vec<Evidence> = scenario
-        .points
+    nodes.sort_by_key(|node| node.role);
+    let evidence: Vec<Evidence> = levels.points.iter().filter_map(level).collect();
+    let shown = evidence.iter().map(|level| level.rate_per_s.clone());
+    let shown = shown.max_by(|one, other| one.value.total_cmp(&other.value));
+    let shown = shown.unwrap_or_default();
+    let together: Option<Vec<(f64, f64)>> = stretches
         .iter()
-        .filter_map(|point| {
-            let outstanding = point.at.first().map_or("", |at| at.name.as_str());
-            level(outstanding, &point.stretches)
-        })
+        .map(|stretch| Some((stretch.per_s(), cores(stretch)?)))
         .collect();
-    let shown = evidence
-        .iter()
-        .map(|level| level.rate_per_s.clone())
-        .max_by(|one, other| one.value.total_cmp(&other.value))
-        .unwrap_or_default();
-    let all = stretches.iter().map(|stretch| {
-        let cores = nodes(stretch)
-            .filter_map(|node| used(node, stretch))
-            .map(|of| of.cores);
-        (stretch.per_s(), cores.sum())
+    let latency = question.p99_ms.map(|bound_ms| {
+        let known: Vec<LatencyLevel> = evidence
+            .iter()
+            .map(|level| LatencyLevel {
+                outstanding: &level.outstanding,
+                rate: level.rate_per_s.value,
+                p99_ms: level.p99_ms,
+            })
+            .collect();
+        LatencyAnswer::of(&known, target, bound_ms)
     });
-    let all: Vec<(f64, f64)> = all.collect();
-    let factor = if shown.value > 0.0 {
-        target_per_s / shown.value
-    } else {
-        f64::INFINITY
+    let ceiling = lowest_ceiling(&nodes);
+    let alone = levels.points.first().map(|point| &point.summary.metrics);
+    let commits = alone.and_then(|metrics| metrics.get("commits_per_unit"));
+    let reach = ReachFacts {
+        target_per_s: target,
+        shown_per_s: &shown,
+        latency: latency.as_ref(),
+        ceiling: ceiling.as_ref(),
+        commits_per_unit: commits.map(|estimate| estimate.value),
+        machine: &report.machine,
+    };
+    let factor = match shown.value > 0.0 {
+        true => target / shown.value,
+        false => f64::INFINITY,
     };
     Ok(Sizing {
-        scenario: scenario.name.clone(),
-        target_per_s,
+        scenario: levels.name.clone(),
+        target_per_s: target,
+        reach: reach.judge(),
         factor,
         within: factor <= 1.0,
-        nodes: needs,
-        cores: line(&all, target_per_s).map(|found| found.at).unwrap_or_default(),
+        cores: together.and_then(|points| Some(line(&points, target)?.at)),
         machine: report.machine.clone(),
         stretches: stretches.len(),
-        model: "a straight line of least squares for each node over the rates of all stretches, \
-                read at the target with the 95 % interval of one more stretch; disk by a line through the origin; \
-                memory at least what was seen"
+        model: "a straight line of least squares for each node over the rates of all stretches, read at the target with the 95 % \
+                interval of one more stretch; memory and commits at least what was seen; disk by lines over the units done at the \
+                highest load; room for merges as the store documents it; percentiles between two levels by a straight line"
             .to_owned(),
+        latency,
+        ceiling,
+        nodes,
         shown_per_s: shown,
         evidence,
     })
 }
 
-fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
-    let all = stretch.processes.iter();
-    all.filter(|process| !process.is_generator())
+/// Returns the lowest ceiling; `None` if that of a node is unknown, because it could be the lowest. Databases have none.
+fn lowest_ceiling(nodes: &[NodeNeed]) -> Option<Ceiling> {
+    let nodes = nodes.iter();
+    let deciding = nodes.filter(|node| node.role != super::role::Role::Database);
+    let known: Option<Vec<&Ceiling>> = deciding.map(|node| node.ceiling.as_ref()).collect();
+    let known = known?.into_iter();
+    let lowest = known.min_by(|one, other| one.per_s.value.total_cmp(&other.per_s.value));
+    lowest.cloned()
 }
 
-/// Returns the first and the last reading of a process. Each stretch is monitored separately, so they are its beginning
-/// and its end. The size of its folder is read only then.
-fn window(process: &Process) -> Option<(&ProcessSample, &ProcessSample)> {
-    let (first, last) = (process.samples.first()?, process.samples.last()?);
-    (last.at_ms > first.at_ms).then_some((first, last))
+/// Returns the cores of all processes in a stretch; `None` if one is unknown.
+fn cores(stretch: &Stretch) -> Option<f64> {
+    let cores = processes(stretch).map(|process| Usage::of(process, stretch)?.cores);
+    cores.sum()
 }
 
-fn used(process: &Process, stretch: &Stretch) -> Option<Use> {
-    let (first, last) = window(process)?;
-    let seconds = (last.at_ms - first.at_ms) as f64 / 1_000.0;
-    let counted = |of: fn(&ProcessSample) -> u64| growth(&process.samples, of) as f64;
-    // A folder may shrink, as after a compaction. It needs no further room then.
-    let disk_bytes = last.disk_bytes.saturating_sub(first.disk_bytes);
-    let rss = process.samples.iter().map(|sample| sample.rss_bytes).max();
-    let rate = stretch.per_s();
-    Some(Use {
-        rate,
-        units: rate * seconds,
-        cores: counted(|sample| sample.cpu_ms) / 1_000.0 / seconds,
-        memory_mb: rss.expect("a first sample") as f64 / MB,
-        disk_gb: disk_bytes as f64 / GB,
-        sent_mbit_per_s: counted(|sample| sample.sent_bytes) * 8.0 / MB / seconds,
-        received_mbit_per_s: counted(|sample| sample.received_bytes) * 8.0 / MB / seconds,
-    })
-}
-
-fn need(name: &str, stretches: &[&Stretch], target: f64) -> NodeNeed {
-    let uses: Vec<Use> = stretches
-        .iter()
-        .flat_map(|stretch| nodes(stretch).map(move |node| (node, *stretch)))
-        .filter(|(node, _)| node.name == name)
-        .filter_map(|(node, stretch)| used(node, stretch))
-        .collect();
-    let by_rate = |of: fn(&Use) -> f64| {
-        let points: Vec<(f64, f64)> = uses.iter().map(|it| (it.rate, of(it))).collect();
-        line(&points, target).map(Need::from).unwrap_or_default()
-    };
-    let grown: Vec<(f64, f64)> = uses.iter().map(|it| (it.units, it.disk_gb)).collect();
-    let disk = through_origin(&grown, target * DAY_S).map(Need::from);
-    let mut memory = by_rate(|it| it.memory_mb);
-    let seen = uses.iter().map(|it| it.memory_mb).fold(0.0, f64::max);
-    let at = &mut memory.at_target;
-    at.value = at.value.max(seen);
-    at.low = at.low.map(|low| low.max(seen));
-    at.high = at.high.map(|high| high.max(seen));
-    NodeNeed {
-        name: name.to_owned(),
-        cores: by_rate(|it| it.cores),
-        memory_mb: memory,
-        disk_gb_per_day: disk.unwrap_or_default(),
-        sent_mbit_per_s: by_rate(|it| it.sent_mbit_per_s),
-        received_mbit_per_s: by_rate(|it| it.received_mbit_per_s),
-    }
-}
-
-fn level(outstanding: &str, stretches: &[Stretch]) -> Option<Evidence> {
+fn level(point: &Point) -> Option<Evidence> {
+    let stretches = &point.stretches;
     let rates: Vec<f64> = stretches.iter().map(Stretch::per_s).collect();
     let rate_per_s = mean_interval(&rates)?;
-    let mut latencies = crate::results::Histogram::default();
+    let mut latencies = Histogram::default();
     for stretch in stretches {
         latencies.merge(&stretch.latencies);
     }
-    let together = |stretch: &Stretch| -> f64 {
-        let uses = nodes(stretch).filter_map(|node| used(node, stretch));
-        uses.map(|of| of.cores).sum()
-    };
-    let cores: Vec<f64> = stretches.iter().map(together).collect();
-    let memory = stretches
-        .iter()
-        .flat_map(|stretch| nodes(stretch).filter_map(|node| used(node, stretch)))
-        .map(|of| of.memory_mb);
+    let together: Option<Vec<f64>> = stretches.iter().map(cores).collect();
+    let memory = stretches.iter().flat_map(|stretch| {
+        processes(stretch).map(|process| Usage::of(process, stretch)?.memory_mb)
+    });
+    let memory: Option<Vec<f64>> = memory.collect();
     Some(Evidence {
-        outstanding: outstanding.to_owned(),
+        outstanding: point
+            .at
+            .first()
+            .map_or_else(String::new, |at| at.name.clone()),
         rate_per_s,
-        p99_ms: latencies.quantile_ms(0.99),
-        cores: cores.iter().sum::<f64>() / cores.len().max(1) as f64,
-        memory_mb_max: memory.fold(0.0, f64::max),
+        p99_ms: latencies.percentile_ms(P99),
+        cores: together.map(|cores| cores.iter().sum::<f64>() / cores.len() as f64),
+        memory_mb_max: memory.and_then(|all| all.into_iter().reduce(f64::max)),
     })
-}
-
-impl From<Reading> for Need {
-    fn from(reading: Reading) -> Self {
-        Self {
-            at_target: reading.at,
-            at_zero: reading.at_zero,
-            per_unit_per_s: reading.per_unit,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{CaseResult, Histogram, Point};
+    use crate::results::Lacking;
+    use crate::size::synthetic::scenario;
 
-    /// Returns a stretch of 4 s at a rate. Its node uses 100 us, 500 bytes of disk and 1,000 sent bytes for each unit.
-    fn stretch(rate: u64) -> Stretch {
-        let sample = |at_ms: u64| ProcessSample {
-            at_ms: 1_000 + at_ms,
-            cpu_ms: 7 + at_ms * rate / 10_000,
-            rss_bytes: 50_000_000 + rate * 1_000,
-            sent_bytes: at_ms * rate,
-            disk_bytes: at_ms * rate / 2,
-            ..ProcessSample::default()
-        };
-        Stretch {
-            started_ms: 1_000,
-            seconds: 4.0,
-            done: rate * 4,
-            latencies: Histogram {
-                buckets: [(5_000, rate * 4)].into(),
-            },
-            processes: vec![
-                Process {
-                    name: "bank-1".into(),
-                    samples: (0..=16).map(|at| sample(at * 250)).collect(),
-                },
-                Process {
-                    name: "generator".into(),
-                    samples: (0..=16).map(|at| sample(at * 250)).collect(),
-                },
-            ],
-            ..Stretch::default()
+    fn report(scenarios: Vec<Scenario>) -> Report {
+        Report {
+            scenarios,
+            ..Report::default()
         }
     }
 
-    #[test]
-    fn counters_of_a_restarted_node_add_up() {
-        let mut restarted = stretch(1_000);
-        let samples = &mut restarted.processes[0].samples;
-        let (cpu_ms, sent_bytes) = (samples[8].cpu_ms, samples[8].sent_bytes);
-        for sample in &mut samples[9..] {
-            sample.cpu_ms -= cpu_ms;
-            sample.sent_bytes -= sent_bytes;
-        }
-        let whole = stretch(1_000);
-        let of = |stretch: &Stretch| used(&stretch.processes[0], stretch).expect("two samples");
-        let (restarted, whole) = (of(&restarted), of(&whole));
-        assert_eq!(restarted.cores, whole.cores);
-        assert_eq!(restarted.sent_mbit_per_s, whole.sent_mbit_per_s);
-    }
-
-    fn scenario(rates: &[u64]) -> Scenario {
-        let point = |rate: &u64| Point {
-            at: vec![CaseResult {
-                axis: "outstanding".into(),
-                name: rate.to_string(),
-                number: None,
-            }],
-            stretches: vec![stretch(*rate), stretch(*rate)],
-            ..Point::default()
-        };
-        Scenario {
-            points: rates.iter().map(point).collect(),
-            ..Scenario::default()
+    fn question(target_per_s: f64) -> Question {
+        Question {
+            target_per_s,
+            p99_ms: None,
+            retention: None,
+            states: 1.0,
         }
     }
 
     #[test]
     fn needs_are_read_off_lines_within_and_beyond_what_was_measured() {
-        let scenario = scenario(&[1_000, 2_000, 4_000]);
-        for (target, factor, cores) in [(2_000.0, 0.5, 0.2), (40_000.0, 10.0, 4.0)] {
-            let sizing = answer(&Report::default(), &scenario, target).expect("an answer");
+        let report = report(vec![scenario(&[1_000, 2_000, 4_000])]);
+        for (target, factor, reachable) in [
+            (2_000.0, 0.5, Some(true)),
+            (20_000.0, 5.0, None),
+            (40_000.0, 10.0, Some(false)),
+        ] {
+            let sizing = answer(&report, &question(target)).expect("an answer");
             assert_eq!(sizing.nodes.len(), 1, "the generator is no node");
             assert!((sizing.factor - factor).abs() < 1e-9);
-            assert_eq!(sizing.within, factor <= 1.0);
+            assert_eq!(
+                (sizing.within, sizing.reach.reachable),
+                (factor <= 1.0, reachable)
+            );
             let node = &sizing.nodes[0];
-            assert!(
-                (node.cores.at_target.value - cores).abs() < 0.01,
-                "{node:?}"
-            );
-            assert!((sizing.cores.value - cores).abs() < 0.01);
-            let sent = target * 1_000.0 * 8.0 / 1e6;
-            assert!((node.sent_mbit_per_s.at_target.value - sent).abs() < sent * 0.01);
-            let disk = target * 500.0 * 86_400.0 / 1e9;
-            assert!((node.disk_gb_per_day.at_target.value - disk).abs() < disk * 0.01);
-            let memory = node.memory_mb.at_target.value;
-            assert!(
-                (memory - (50.0 + target / 1_000.0).max(54.0)).abs() < 0.1,
-                "{memory}"
-            );
+            let at =
+                |need: &Option<super::super::Need>| need.as_ref().expect("known").at_target.value;
+            for (found, wanted) in [
+                (at(&node.cores), target * 1e-4),
+                (sizing.cores.as_ref().expect("known").value, target * 1e-4),
+                (at(&node.sent_mbit_per_s), target * 8e-3),
+                (at(&node.written_mb_per_s), target * 2e-3),
+                (at(&node.commits_per_s), target * 0.1),
+                (at(&node.memory_mb), (50.0 + target / 1_000.0).max(54.0)),
+            ] {
+                assert!(
+                    (found - wanted).abs() < wanted * 0.01,
+                    "{found} {wanted} {node:?}"
+                );
+            }
+            assert_eq!(node.disk, None, "no scenario for the disk was run");
+        }
+    }
+
+    #[test]
+    fn disk_comes_from_the_second_scenario() {
+        let mut disk = scenario(&[1_000]);
+        disk.points[0].at.clear();
+        // The second stretch goes on where the first one ended.
+        let first = disk.points[0].stretches[0].processes[0].samples[16].disk_bytes;
+        for sample in &mut disk.points[0].stretches[1].processes[0].samples {
+            sample.disk_bytes += first;
+        }
+        let report = report(vec![scenario(&[1_000, 2_000, 4_000]), disk]);
+        let question = Question {
+            retention: "10d".parse().ok(),
+            ..question(1_000.0)
+        };
+        let sizing = answer(&report, &question).expect("an answer");
+        let disk = sizing.nodes[0].disk.as_ref().expect("read");
+        assert!((disk.bytes_per_unit.value - 500.0).abs() < 1.0, "{disk:?}");
+        assert_eq!(disk.transactions_per_unit, Some(2.0));
+        let transaction = disk.bytes_per_transaction.as_ref().expect("known");
+        assert!((transaction.value - 250.0).abs() < 1.0);
+        let retained = disk.retained.as_ref().expect("asked for");
+        assert!(
+            (retained.stored_gb.value - 432.0).abs() < 1.0,
+            "{retained:?}"
+        );
+    }
+
+    #[test]
+    fn unknown_is_absent_and_never_0() {
+        let mut levels = scenario(&[1_000, 2_000, 4_000]);
+        for stretch in levels
+            .points
+            .iter_mut()
+            .flat_map(|point| &mut point.stretches)
+        {
+            for sample in &mut stretch.processes[0].samples {
+                sample.lacking = Lacking {
+                    process: true,
+                    io: true,
+                    counters: true,
+                    disk: true,
+                };
+                sample.kernel_us = None;
+            }
+            stretch.metrics.clear();
+            stretch.latencies = Histogram::default();
+        }
+        let question = Question {
+            p99_ms: Some(200.0),
+            ..question(500.0)
+        };
+        let sizing = answer(&report(vec![levels]), &question).expect("an answer");
+        let json = serde_json::to_value(&sizing).expect("JSON");
+        assert_eq!(
+            json["nodes"],
+            serde_json::json!([{ "name": "bank-1", "role": "node" }])
+        );
+        for absent in ["cores", "ceiling", "reachable"] {
+            assert_eq!(json.get(absent), None, "{absent}");
+        }
+        let level = &json["evidence"][0];
+        for absent in ["p99_ms", "cores", "memory_mb_max"] {
+            assert_eq!(level.get(absent), None, "{absent}");
+        }
+        assert_eq!(json["latency"]["verdict"], "unknown");
+    }
+
+    #[test]
+    fn one_node_without_a_reading_hides_the_lowest_ceiling() {
+        let mut levels = scenario(&[1_000, 2_000, 4_000]);
+        for (name, is_known) in [("database", true), ("bank-2", false)] {
+            for stretch in levels
+                .points
+                .iter_mut()
+                .flat_map(|point| &mut point.stretches)
+            {
+                let mut other = stretch.processes[0].clone();
+                name.clone_into(&mut other.name);
+                other
+                    .samples
+                    .iter_mut()
+                    .for_each(|sample| sample.kernel_us = None);
+                stretch.processes.push(other);
+            }
+            let report = report(vec![levels.clone()]);
+            let sizing = answer(&report, &question(40_000.0)).expect("an answer");
+            assert_eq!(sizing.ceiling.is_some(), is_known, "{name}");
+            assert_eq!(sizing.reach.reachable, is_known.then_some(false));
         }
     }
 
     #[test]
     fn too_little_is_no_answer() {
-        let few = scenario(&[1_000, 2_000]);
-        let error = answer(&Report::default(), &few, 10.0).expect_err("four stretches");
+        let few = report(vec![scenario(&[1_000, 2_000])]);
+        let error = answer(&few, &question(10.0)).expect_err("four stretches");
         assert_eq!((error.stretches, error.code()), (4, "lab.nothing_to_size"));
         let mut blind = scenario(&[1, 2, 3, 4]);
         for point in &mut blind.points {
             point.stretches.iter_mut().for_each(|s| s.processes.clear());
         }
-        assert!(answer(&Report::default(), &blind, 10.0).is_err());
+        for report in [report(vec![blind]), Report::default()] {
+            assert!(answer(&report, &question(10.0)).is_err());
+        }
     }
 }

@@ -13,8 +13,8 @@ pub(super) struct Reading {
     pub(super) at: Estimate,
     /// The fitted value at rate 0.
     pub(super) at_zero: f64,
-    /// The slope: the rise for each unit a second.
-    pub(super) per_unit: f64,
+    /// The rise for each unit of x, with its 95 % confidence interval.
+    pub(super) slope: Estimate,
 }
 
 /// Returns the least-squares line at `x`; `None` for fewer than three points, or if all have the same x.
@@ -41,8 +41,10 @@ pub(super) fn line(points: &[(f64, f64)], x: f64) -> Option<Reading> {
         .sum();
     let variance = squares / (count - 2.0);
     let far = (x - x_mean).powi(2) / spread;
-    let half = t_quantile(UPPER, count - 2.0) * (variance * (1.0 + 1.0 / count + far)).sqrt();
-    reading(at_zero + slope * x, half, at_zero, slope)
+    let t = t_quantile(UPPER, count - 2.0);
+    let half = t * (variance * (1.0 + 1.0 / count + far)).sqrt();
+    let slope = around(slope, t * (variance / spread).sqrt());
+    reading(at_zero + slope.value * x, half, at_zero, slope)
 }
 
 /// Returns the same for a line through the origin. It suits quantities that only grow with work.
@@ -58,11 +60,19 @@ pub(super) fn through_origin(points: &[(f64, f64)], x: f64) -> Option<Reading> {
         .map(|point| (point.1 - slope * point.0).powi(2))
         .sum();
     let error = (squares / (count - 1.0) / spread).sqrt();
-    let half = t_quantile(UPPER, count - 1.0) * error * x;
-    reading(slope * x, half, 0.0, slope)
+    let half = t_quantile(UPPER, count - 1.0) * error;
+    reading(slope * x, half * x, 0.0, around(slope, half))
 }
 
-fn reading(value: f64, half: f64, at_zero: f64, per_unit: f64) -> Option<Reading> {
+fn around(value: f64, half: f64) -> Estimate {
+    Estimate {
+        value,
+        low: Some(value - half),
+        high: Some(value + half),
+    }
+}
+
+fn reading(value: f64, half: f64, at_zero: f64, slope: Estimate) -> Option<Reading> {
     (value.is_finite() && half.is_finite()).then_some(Reading {
         at: Estimate {
             value: value.max(0.0),
@@ -70,7 +80,7 @@ fn reading(value: f64, half: f64, at_zero: f64, per_unit: f64) -> Option<Reading
             high: Some((value + half).max(0.0)),
         },
         at_zero,
-        per_unit,
+        slope,
     })
 }
 
@@ -105,6 +115,9 @@ mod tests {
             .sum();
         let wanted = 3.182_446 * (squares / 3.0 * 1.2).sqrt();
         assert!((half(3.0) - wanted).abs() < 1e-4, "{}", half(3.0));
+        let slope = line(&points, 3.0).expect("a line").slope;
+        let wanted = 3.182_446 * (squares / 3.0 / 10.0).sqrt();
+        assert!((slope.high.expect("high") - slope.value - wanted).abs() < 1e-4);
         assert!(half(30.0) > 5.0 * half(3.0));
     }
 

@@ -26,7 +26,7 @@ pub use compare::{
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
-pub use serial::{serial_node, serial_share, serial_times};
+pub use serial::{ceiling, serial_node, serial_share, serial_times};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use steady::{STEADY_SECONDS_MIN, STEADY_WITHIN, Steady, steadiness};
 pub use student::{t_below, t_quantile};

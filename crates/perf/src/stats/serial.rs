@@ -40,7 +40,7 @@ pub fn serial_node(stretches: &[Stretch]) -> Option<String> {
 }
 
 /// Returns the ceiling that follows from a serial time for each unit. The ends of the interval change places.
-pub(super) fn ceiling(serial_us: &Estimate) -> Option<Estimate> {
+pub fn ceiling(serial_us: &Estimate) -> Option<Estimate> {
     if serial_us.value <= 0.0 {
         return None;
     }
