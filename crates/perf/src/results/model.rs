@@ -434,7 +434,7 @@ pub struct Estimate {
 /// A point in figures. `metrics` holds estimates over the repeats:
 ///
 /// - All loads: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`, `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`,
-///   `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over the nodes),
+///   `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over nodes and databases),
 ///   `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
 /// - Nodes on this machine: `serial_us_per_unit` (the thread of the busiest node that makes decisions, without jobs that
 ///   other threads could do) and `ceiling_per_s`, the rate at which it fills one core.
