@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::fit::line;
+use super::fit::{line, through_origin};
 use super::retention::Retention;
 use super::role::Role;
 use super::usage::window;
-use crate::results::{Estimate, Point, Scenario, Stretch};
+use crate::results::{Estimate, Point, ProcessSample, Scenario, Stretch};
 
 const GB: f64 = 1e9;
 const DAY_S: f64 = 86_400.0;
@@ -62,7 +62,10 @@ pub struct Retained {
 #[derive(Clone, Copy)]
 pub(super) struct DiskQuestion<'a> {
     /// Points on networks of their own, one for each number of states, whose stretches follow each other without a warm-up.
-    pub(super) measured: &'a Scenario,
+    /// `None` if no such scenario was run.
+    pub(super) apart: Option<&'a Scenario>,
+    /// The levels of load, which are read if there is no such scenario.
+    pub(super) levels: &'a Scenario,
     /// States of a transaction of the work.
     pub(super) states: f64,
     pub(super) target_per_s: f64,
@@ -72,15 +75,17 @@ pub(super) struct DiskQuestion<'a> {
 impl DiskQuestion<'_> {
     /// Returns the need of a process; `None` if its files cannot be observed.
     pub(super) fn of(&self, name: &str, role: Role) -> Option<DiskNeed> {
-        let slopes: Vec<(Option<f64>, Estimate)> = self
-            .measured
-            .points
-            .iter()
-            .filter_map(|point| {
-                let states = point.at.first().and_then(|at| at.number);
-                Some((states, growth(point, name)?))
-            })
-            .collect();
+        let slopes: Vec<(Option<f64>, Estimate)> = match self.apart {
+            Some(apart) => apart
+                .points
+                .iter()
+                .filter_map(|point| {
+                    let states = point.at.first().and_then(|at| at.number);
+                    Some((states, growth(point, name)?))
+                })
+                .collect(),
+            None => vec![(None, growth_within(self.levels, name)?)],
+        };
         let (bytes_per_unit, split) = match &slopes[..] {
             [(Some(few), at_few), (Some(many), at_many)] if many > few => {
                 let along = |states: f64| {
@@ -129,12 +134,8 @@ impl DiskQuestion<'_> {
             Role::Database => return None,
         };
         let (mut transactions, mut units) = (0.0, 0.0);
-        for stretch in self
-            .measured
-            .points
-            .iter()
-            .flat_map(|point| &point.stretches)
-        {
+        let measured = self.apart.unwrap_or(self.levels);
+        for stretch in measured.points.iter().flat_map(|point| &point.stretches) {
             let mut series = stretch.metrics.iter();
             let series = series.find(|series| series.node == name && series.name == metric)?;
             let (first, last) = (series.values.first()?, series.values.last()?);
@@ -159,15 +160,7 @@ fn growth(point: &Point, name: &str) -> Option<Estimate> {
     let stretches: &[Stretch] = &point.stretches;
     let skipped = usize::from(stretches.len() > READINGS_MIN);
     for (at, stretch) in stretches.iter().enumerate() {
-        let mut processes = stretch.processes.iter();
-        let process = processes.find(|process| process.name == name)?;
-        let (first, last) = window(process)?;
-        if first.lacking.disk || last.lacking.disk {
-            return None;
-        }
-        // A log that was read later than the folder may be larger.
-        let files = [first, last]
-            .map(|one| one.disk_bytes.saturating_sub(one.log_bytes.unwrap_or(0)) as f64);
+        let files = files(stretch, name)?;
         if at >= skipped {
             readings.push((done as f64, files[0]));
             readings.push(((done + stretch.done) as f64, files[1]));
@@ -176,6 +169,28 @@ fn growth(point: &Point, name: &str) -> Option<Estimate> {
     }
     let found = (readings.len() >= READINGS_MIN).then(|| line(&readings, 0.0));
     Some(clipped(&found??.slope))
+}
+
+/// Returns the same from the growth within each stretch.
+fn growth_within(levels: &Scenario, name: &str) -> Option<Estimate> {
+    let stretches = levels.points.iter().flat_map(|point| &point.stretches);
+    let grown = stretches.map(|stretch| {
+        let [first, last] = files(stretch, name)?;
+        // Files may shrink, as after a merge. They need no further room then.
+        Some((stretch.done as f64, (last - first).max(0.0)))
+    });
+    let grown: Option<Vec<(f64, f64)>> = grown.collect();
+    Some(clipped(&through_origin(&grown?, 1.0)?.slope))
+}
+
+/// Returns the bytes of a process's files, without the log, at both ends of a stretch; `None` if they were not read.
+fn files(stretch: &Stretch, name: &str) -> Option<[f64; 2]> {
+    let mut processes = stretch.processes.iter();
+    let (first, last) = window(processes.find(|process| process.name == name)?)?;
+    // A log that was read later than the folder may be larger.
+    let of = |one: &ProcessSample| one.disk_bytes.saturating_sub(one.log_bytes.unwrap_or(0)) as f64;
+    let is_read = !first.lacking.disk && !last.lacking.disk;
+    is_read.then(|| [of(first), of(last)])
 }
 
 /// Returns `a * one + b * other` with the interval of independent estimates.
@@ -211,7 +226,7 @@ fn clipped(estimate: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{CaseResult, Lacking, Process, ProcessSample};
+    use crate::results::{CaseResult, Lacking, Process};
 
     /// Returns a point of four stretches of 100 units, whose files grow by these bytes for each, and whose log has jumps.
     fn point(states: Option<f64>, bytes: u64) -> Point {
@@ -255,7 +270,8 @@ mod tests {
 
     fn question(measured: &Scenario, states: f64) -> DiskQuestion<'_> {
         DiskQuestion {
-            measured,
+            apart: Some(measured),
+            levels: measured,
             states,
             target_per_s: 1_000.0,
             retention: "1y".parse().ok(),
@@ -295,6 +311,21 @@ mod tests {
         }
         let unknown = question(&split, 1.0).of("bank-2", Role::Node);
         assert_eq!(unknown, None, "it was not watched");
+    }
+
+    #[test]
+    fn levels_are_read_without_a_scenario_for_the_disk() {
+        let measured = scenario(vec![point(None, 1_000), point(None, 1_000)]);
+        let question = DiskQuestion {
+            apart: None,
+            ..question(&measured, 1.0)
+        };
+        let need = question.of("bank-1", Role::Node).expect("read");
+        assert!(
+            (need.bytes_per_unit.value - 1_000.0).abs() < 1e-6,
+            "{need:?}"
+        );
+        assert_eq!(question.of("bank-2", Role::Node), None);
     }
 
     #[test]

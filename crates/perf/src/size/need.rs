@@ -71,7 +71,7 @@ impl NodeNeed {
         levels: &Scenario,
         stretches: &[&Stretch],
         target: f64,
-        disk: Option<&DiskQuestion>,
+        disk: &DiskQuestion,
     ) -> Self {
         let uses: Vec<Usage> = stretches
             .iter()
@@ -99,7 +99,7 @@ impl NodeNeed {
             cores: by_rate(|usage| usage.cores),
             memory_mb: by_rate(memory).map(|need| need.at_least(largest(memory, f64::INFINITY))),
             live_flow_bytes: bytes_per_flow(name, levels),
-            disk: disk.and_then(|question| question.of(name, role)),
+            disk: disk.of(name, role),
             // One commit serves many units at a high rate, so a lower rate may need more of them.
             commits_per_s: by_rate(commits).map(|need| need.at_least(largest(commits, target))),
             written_mb_per_s: by_rate(|usage| usage.written_mb_per_s),

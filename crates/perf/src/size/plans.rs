@@ -45,8 +45,8 @@ pub fn plan(scenario: &Plan, seconds: f64, repeats: u32) -> Plan {
 }
 
 /// Returns a scenario that shows how files grow: stretches of the highest load without pauses between them, on a new network
-/// for each number of states. `None` if the files cannot be observed, as on another machine, or if every network has a chain
-/// of its own.
+/// for each number of states. `None` if the files cannot be observed, as on another machine, or if it has a chain, which
+/// is a new one for each stretch.
 pub fn disk_plan(scenario: &Plan, workloads: &Workloads, seconds: f64) -> Option<Plan> {
     if scenario.network.target.is_some() || scenario.chain.is_some() {
         return None;
