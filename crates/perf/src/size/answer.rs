@@ -1,51 +1,19 @@
 //! The answer of sizing: the needs of every node at a rate, and whether and how far the rate lies beyond the measured range.
 
-use primitives::{Coded, ErrorInfo};
 use serde::Serialize;
-use thiserror::Error;
 
 use super::ceiling::Ceiling;
 use super::disk::DiskQuestion;
+use super::error::{STRETCHES_MIN, SizeError};
+use super::evidence::{Evidence, cores};
 use super::fit::line;
 use super::latency::{LatencyAnswer, LatencyLevel};
 use super::need::NodeNeed;
 use super::reach::{Reach, ReachFacts};
 use super::retention::Retention;
-use super::usage::{Usage, processes, window};
-use crate::results::{Estimate, Histogram, Machine, Point, Report, Scenario, Stretch};
-use crate::stats::mean_interval;
-
-/// Minimum number of stretches for a line with a useful interval.
-const STRETCHES_MIN: usize = 6;
-/// The percentile that a bound on latency is for.
-const P99: f64 = 0.99;
-
-/// The codes of sizing.
-pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
-    code: "lab.nothing_to_size",
-    cause: "A run to size from measured too little: fewer than six stretches with work done and processes watched.",
-    action: "Read the faults that the run reports; give the stretches more time with --seconds.",
-}];
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "{stretches} stretches with work done and processes watched; at least {STRETCHES_MIN} are needed"
-)]
-pub struct SizeError {
-    /// The number of stretches.
-    pub stretches: usize,
-}
-
-impl Coded for SizeError {
-    fn code(&self) -> &'static str {
-        "lab.nothing_to_size"
-    }
-
-    fn hint(&self) -> &'static str {
-        ErrorInfo::action_of(ERRORS, self.code())
-    }
-}
+use super::role::Role;
+use super::usage::{processes, window};
+use crate::results::{Estimate, Machine, Report, Scenario, Stretch};
 
 /// The rate to size for, and its constraints.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,24 +65,6 @@ pub struct Sizing {
     pub model: String,
 }
 
-/// One measured level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Evidence {
-    /// Units outstanding.
-    pub outstanding: String,
-    /// Rate, units a second.
-    pub rate_per_s: Estimate,
-    /// The 99th percentile of latency, milliseconds; absent with fewer than 1,000 units.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_ms: Option<f64>,
-    /// Cores of all nodes together; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cores: Option<f64>,
-    /// Resident memory of the largest node, megabytes; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_mb_max: Option<f64>,
-}
-
 /// Computes the needs at a target from a report whose first scenario is that of [`super::plan`], and whose second one, if
 /// there is one, that of [`super::disk_plan`].
 ///
@@ -151,7 +101,7 @@ pub fn answer(report: &Report, question: &Question) -> Result<Sizing, SizeError>
         .map(|name| NodeNeed::of(name, levels, &stretches, target, &disk))
         .collect();
     nodes.sort_by_key(|node| node.role);
-    let evidence: Vec<Evidence> = levels.points.iter().filter_map(level).collect();
+    let evidence: Vec<Evidence> = levels.points.iter().filter_map(Evidence::of).collect();
     let shown = evidence.iter().map(|level| level.rate_per_s.clone());
     let shown = shown.max_by(|one, other| one.value.total_cmp(&other.value));
     let shown = shown.unwrap_or_default();
@@ -209,49 +159,20 @@ pub fn answer(report: &Report, question: &Question) -> Result<Sizing, SizeError>
 /// Returns the lowest ceiling; `None` if that of a node is unknown, because it could be the lowest. Databases have none.
 fn lowest_ceiling(nodes: &[NodeNeed]) -> Option<Ceiling> {
     let nodes = nodes.iter();
-    let deciding = nodes.filter(|node| node.role != super::role::Role::Database);
+    let deciding = nodes.filter(|node| node.role != Role::Database);
     let known: Option<Vec<&Ceiling>> = deciding.map(|node| node.ceiling.as_ref()).collect();
     let known = known?.into_iter();
     let lowest = known.min_by(|one, other| one.per_s.value.total_cmp(&other.per_s.value));
     lowest.cloned()
 }
 
-/// Returns the cores of all processes in a stretch; `None` if one is unknown.
-fn cores(stretch: &Stretch) -> Option<f64> {
-    let cores = processes(stretch).map(|process| Usage::of(process, stretch)?.cores);
-    cores.sum()
-}
-
-fn level(point: &Point) -> Option<Evidence> {
-    let stretches = &point.stretches;
-    let rates: Vec<f64> = stretches.iter().map(Stretch::per_s).collect();
-    let rate_per_s = mean_interval(&rates)?;
-    let mut latencies = Histogram::default();
-    for stretch in stretches {
-        latencies.merge(&stretch.latencies);
-    }
-    let together: Option<Vec<f64>> = stretches.iter().map(cores).collect();
-    let memory = stretches.iter().flat_map(|stretch| {
-        processes(stretch).map(|process| Usage::of(process, stretch)?.memory_mb)
-    });
-    let memory: Option<Vec<f64>> = memory.collect();
-    Some(Evidence {
-        outstanding: point
-            .at
-            .first()
-            .map_or_else(String::new, |at| at.name.clone()),
-        rate_per_s,
-        p99_ms: latencies.percentile_ms(P99),
-        cores: together.map(|cores| cores.iter().sum::<f64>() / cores.len() as f64),
-        memory_mb_max: memory.and_then(|all| all.into_iter().reduce(f64::max)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Lacking;
+    use crate::results::{Histogram, Lacking};
+    use crate::size::Need;
     use crate::size::synthetic::scenario;
+    use primitives::Coded;
 
     fn report(scenarios: Vec<Scenario>) -> Report {
         Report {
@@ -285,8 +206,7 @@ mod tests {
                 (factor <= 1.0, reachable)
             );
             let node = &sizing.nodes[0];
-            let at =
-                |need: &Option<super::super::Need>| need.as_ref().expect("known").at_target.value;
+            let at = |need: &Option<Need>| need.as_ref().expect("known").at_target.value;
             for (found, wanted) in [
                 (at(&node.cores), target * 1e-4),
                 (sizing.cores.as_ref().expect("known").value, target * 1e-4),

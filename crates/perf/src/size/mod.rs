@@ -8,6 +8,8 @@
 mod answer;
 mod ceiling;
 mod disk;
+mod error;
+mod evidence;
 mod fit;
 mod flows;
 mod latency;
@@ -21,9 +23,11 @@ mod usage;
 #[cfg(test)]
 mod synthetic;
 
-pub use answer::{ERRORS, Evidence, Question, SizeError, Sizing, answer};
+pub use answer::{Question, Sizing, answer};
 pub use ceiling::Ceiling;
 pub use disk::{DiskNeed, Retained};
+pub use error::{ERRORS, SizeError};
+pub use evidence::Evidence;
 pub use latency::{LatencyAnswer, LatencyVerdict};
 pub use need::{Need, NodeNeed};
 pub use plans::{disk_plan, plan, states};

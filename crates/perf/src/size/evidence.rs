@@ -1,0 +1,62 @@
+//! The measurements behind an answer, level by level.
+
+use serde::Serialize;
+
+use super::usage::{Usage, processes};
+use crate::results::{Estimate, Histogram, Point, Stretch};
+use crate::stats::mean_interval;
+
+/// The percentile that a bound on latency is for.
+const P99: f64 = 0.99;
+
+/// One measured level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Units outstanding.
+    pub outstanding: String,
+    /// Rate, units a second.
+    pub rate_per_s: Estimate,
+    /// The 99th percentile of latency, milliseconds; absent with fewer than 1,000 units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// Cores of all nodes together; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    /// Resident memory of the largest node, megabytes; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb_max: Option<f64>,
+}
+
+/// Returns the cores of all processes in a stretch; `None` if one is unknown.
+pub(super) fn cores(stretch: &Stretch) -> Option<f64> {
+    let cores = processes(stretch).map(|process| Usage::of(process, stretch)?.cores);
+    cores.sum()
+}
+
+impl Evidence {
+    /// Returns the evidence of a point; `None` without a stretch.
+    pub(super) fn of(point: &Point) -> Option<Self> {
+        let stretches = &point.stretches;
+        let rates: Vec<f64> = stretches.iter().map(Stretch::per_s).collect();
+        let rate_per_s = mean_interval(&rates)?;
+        let mut latencies = Histogram::default();
+        for stretch in stretches {
+            latencies.merge(&stretch.latencies);
+        }
+        let together: Option<Vec<f64>> = stretches.iter().map(cores).collect();
+        let memory = stretches.iter().flat_map(|stretch| {
+            processes(stretch).map(|process| Usage::of(process, stretch)?.memory_mb)
+        });
+        let memory: Option<Vec<f64>> = memory.collect();
+        Some(Self {
+            outstanding: point
+                .at
+                .first()
+                .map_or_else(String::new, |at| at.name.clone()),
+            rate_per_s,
+            p99_ms: latencies.percentile_ms(P99),
+            cores: together.map(|cores| cores.iter().sum::<f64>() / cores.len() as f64),
+            memory_mb_max: memory.and_then(|all| all.into_iter().reduce(f64::max)),
+        })
+    }
+}
