@@ -190,6 +190,7 @@ pub const FIELDS: &[Field] = fields! {
     "run.interleave" Kind::Flag, "false" [""] "Whether stretches of different points take turns (ABAB), as comparisons should, or follow each other (AABB).";
     "run.restart" Kind::OneOf(&["needed", "points", "repeats"]), "\"needed\"" [""] "When nodes are restarted: only where a point's settings call for it, before each point, or before each stretch.";
     "run.fresh" Kind::Flag, "false" [""] "Whether every point begins with the prepared network, without the data of earlier points.";
+    "run.each_unit" Kind::Flag, "false" [""] "Whether the report has the elapsed time of each unit, in the order of their ends, as a chart. Needs `run.count` of at most 1000, and no search.";
     "run.fault" Kind::Tables, "none" [""] "A fault of one node in the middle of each stretch. The longest latency (`max_ms`) then shows how long units waited for it.";
     "run.fault.node" LABEL, "required" [""] "The node: `notary`, `notary-2` and so on for the further workers of a replicated notary, `bank-1` and so on.";
     "run.fault.kind" Kind::OneOf(&["kill", "freeze"]), "\"kill\"" [""] "`kill` ends its process without a warning (SIGKILL); it is started again after the stretch. `freeze` stops its process (SIGSTOP) and lets it go on later.";

@@ -50,6 +50,8 @@ pub const TEXT_CHARS_MAX: u64 = 8_000;
 pub const SECONDS_MAX: f64 = 90.0 * 86_400.0;
 /// The highest rate that may be asked for, units a second.
 pub const RATE_MAX: f64 = 1_000_000.0;
+/// Units of a stretch whose elapsed times are kept one by one.
+pub const EACH_UNIT_MAX: u64 = 1_000;
 /// Units outstanding.
 pub const OUTSTANDING_MAX: u64 = 1_000_000;
 /// Nodes of a chain: the capacity of one machine, and the targets that a load spreads over.

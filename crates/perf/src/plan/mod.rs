@@ -34,6 +34,7 @@ pub use chain::{Bundlers, ChainAccount, ChainPlan, ChainServers};
 pub use checks::{Checks, KnobError, NoChecks};
 pub use error::{ERRORS, PlanError, Problem, nearest};
 pub use fields::METRICS;
+pub use limits::EACH_UNIT_MAX;
 pub use model::{
     Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, Fault, FaultKind, Knee, Link, Load,
     Monitors, Network, NodeSettings, NotaryBackend, NotaryKind, Open, Plan, PublishedLine, Restart,

@@ -284,6 +284,8 @@ pub struct Run {
     pub restart: Restart,
     /// Whether every point begins with a freshly prepared network, without the data of earlier points.
     pub fresh: bool,
+    /// Whether results have the elapsed time of each unit, in the order of their ends.
+    pub each_unit: bool,
     /// A fault of a node in each stretch.
     pub fault: Option<Fault>,
 }

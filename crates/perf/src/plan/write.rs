@@ -364,6 +364,7 @@ fn run(run: &Run) -> Table {
     };
     put(&mut table, "restart", restart);
     put(&mut table, "fresh", run.fresh);
+    put(&mut table, "each_unit", run.each_unit);
     if let Some(fault) = &run.fault {
         let mut inner = Table::new();
         put(&mut inner, "node", fault.node.as_str());

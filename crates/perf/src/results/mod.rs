@@ -13,7 +13,7 @@ pub use lacking::Lacking;
 pub use model::{
     AuditResult, CASES_JOINED, CONDITIONS, CaseResult, Distance, Estimate, FileLimits, Finding,
     Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
-    SCHEMA, Scenario, Second, Stretch, Summary, WorkResult, is_database, is_load,
+    SCHEMA, Scenario, Second, Stretch, Summary, UnitResult, WorkResult, is_database, is_load,
 };
 pub use percentile::{LATENCY_PERCENTILES, Support, TO_BLOCK_PERCENTILES, samples_needed};
 pub use samples::Histogram;

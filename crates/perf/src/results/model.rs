@@ -261,6 +261,9 @@ pub struct Stretch {
     pub disk_bytes: Option<u64>,
     /// Units a second that were tried, in a search for the knee, with whether each met the target.
     pub tried: Vec<(f64, bool)>,
+    /// Each unit in the order of its end, if the scenario keeps them (`run.each_unit`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<UnitResult>,
     /// The results specific to a chain; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainResult>>,
@@ -281,6 +284,18 @@ impl Stretch {
         let counts = self.faults.iter().map(|fault| fault.count);
         counts.fold(0u64, u64::saturating_add)
     }
+}
+
+/// One unit of a stretch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitResult {
+    /// When it was due (open loop) or started (closed), milliseconds since the first unit.
+    pub at_ms: u64,
+    /// From that time to its end, microseconds.
+    pub elapsed_us: u64,
+    /// The error code if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// The results of one kind of work in a mix.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use super::each_unit::EachUnit;
 use super::error::RunError;
 use super::event::{Event, Events, Step};
 use super::ground::{Ground, GroundKey};
@@ -136,7 +137,14 @@ impl<'a> Course<'a> {
             &self.points[turn.point].at,
         );
         let threads = outstanding(&plan.load);
-        let samples = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
+        let file = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
+        let (samples, each_unit) = match plan.run.each_unit {
+            true => {
+                let (sink, each_unit) = EachUnit::before(file);
+                (Some(sink), Some(each_unit))
+            }
+            false => (file, None),
+        };
         if let Ok(connector) = life.site.connector() {
             self.results[turn.point]
                 .system
@@ -162,7 +170,10 @@ impl<'a> Course<'a> {
             life.ran.push(turn.point);
         }
         self.last = Some(turn);
-        let measured = measured?;
+        let mut measured = measured?;
+        if let Some(each_unit) = each_unit {
+            each_unit.end(&mut measured.stretch);
+        }
         if let (Some(fault), Ground::Ours(ours)) = (&plan.run.fault, &mut self.grounds[self.here].1)
             && fault.kind == FaultKind::Kill
             && measured.has_struck

@@ -15,6 +15,7 @@
 mod care;
 mod chain;
 mod course;
+mod each_unit;
 mod error;
 mod event;
 mod findings;

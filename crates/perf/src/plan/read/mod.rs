@@ -63,6 +63,13 @@ pub(super) fn plan(
     };
     let theirs = network.target.is_some() || theirs;
     let run = run::read(reader, top, &load, (&nodes, theirs));
+    if chain.is_some()
+        && run.each_unit
+        && let Some(section) = reader.sub(top, "run")
+    {
+        let why = "does not apply to a chain, whose payments end with blocks";
+        reader.forbid(section, &["each_unit"], why);
+    }
     let sweep = sweep::read(reader, top);
     // A scenario with a sweep runs only as its points. The work is checked there.
     if sweep.is_empty() {

@@ -1,6 +1,6 @@
 //! `[run]`.
 
-use crate::plan::limits::SECONDS_MAX;
+use crate::plan::limits::{EACH_UNIT_MAX, SECONDS_MAX};
 use crate::plan::model::{Fault, FaultKind, Load, Restart, Run, Shape};
 use crate::plan::reader::{Reader, Section};
 
@@ -37,6 +37,7 @@ pub(super) fn read(
         interleave: false,
         restart: Restart::Needed,
         fresh: false,
+        each_unit: false,
         fault: None,
     };
     let Some(section) = reader.sub(top, "run") else {
@@ -58,6 +59,8 @@ pub(super) fn read(
         _ => Restart::Needed,
     };
     run.fresh = reader.flag(section, "fresh").unwrap_or(false);
+    run.each_unit = reader.flag(section, "each_unit").unwrap_or(false);
+    check_each_unit(reader, section, load, &run);
     run.fault = fault(reader, section, nodes);
     if let Some(fault) = &run.fault
         && fault.at_s >= run.seconds
@@ -83,6 +86,23 @@ pub(super) fn read(
         reader.forbid(section, &["fresh"], why);
     }
     run
+}
+
+/// Refuses to keep each unit of a stretch whose units are not counted, or are too many for a report.
+fn check_each_unit(reader: &mut Reader<'_>, section: Section<'_>, load: &Load, run: &Run) {
+    if !run.each_unit {
+        return;
+    }
+    let at = section.at_of("each_unit");
+    if matches!(load, Load::Knee(_)) {
+        let why = "applies to one load, and a search makes several";
+        reader.forbid(section, &["each_unit"], why);
+    } else if run.count.is_none_or(|count| count > EACH_UNIT_MAX) {
+        let message = format!(
+            "a report keeps each unit of at most {EACH_UNIT_MAX}; set `run.count` to no more"
+        );
+        reader.wrong(at, message);
+    }
 }
 
 /// Reads a fault of one of the nodes.

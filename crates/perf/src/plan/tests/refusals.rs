@@ -239,6 +239,21 @@ const WRONG: &[(&str, &str, &str)] = &[
         "take one of the two",
     ),
     (
+        "[run]\neach_unit = true\n[work]\nkind = 'pay'",
+        "2:1",
+        "a report keeps each unit of at most 1000",
+    ),
+    (
+        "[run]\ncount = 1001\neach_unit = true\n[work]\nkind = 'pay'",
+        "3:1",
+        "set `run.count` to no more",
+    ),
+    (
+        "[load]\nknee = { from_per_s = 1, to_per_s = 9, latency_ms = 9 }\n[run]\ncount = 9\neach_unit = true\n[work]\nkind = 'pay'",
+        "5:1",
+        "`each_unit` applies to one load",
+    ),
+    (
         "[monitors]\nevery_ms = 10\n[work]\nkind = 'swap'",
         "2:12",
         "at least 50",

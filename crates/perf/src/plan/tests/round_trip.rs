@@ -9,9 +9,10 @@ use toml::Value;
 
 use super::SWAP;
 use crate::plan::{
-    Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, Fault, FaultKind, Knee, Link, Load,
-    METRICS, Monitors, Network, NoChecks, NodeSettings, NotaryBackend, NotaryKind, Open, Options,
-    Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work, parse,
+    Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, EACH_UNIT_MAX, Fault, FaultKind,
+    Knee, Link, Load, METRICS, Monitors, Network, NoChecks, NodeSettings, NotaryBackend,
+    NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step, Target, Think, Work,
+    parse,
 };
 use crate::results::CONDITIONS;
 
@@ -225,6 +226,7 @@ fn run() -> impl Strategy<Value = Run> {
             interleave: flags == 1,
             restart: Restart::Needed,
             fresh: flags == 2,
+            each_unit: flags == 3 && count.is_some_and(|count| count <= EACH_UNIT_MAX),
             fault: fault.map(|freeze| Fault {
                 node: "notary".to_owned(),
                 kind: freeze.map_or(FaultKind::Kill, FaultKind::Freeze),
@@ -307,6 +309,9 @@ prop_compose! {
                 work.truncate(1);
                 work[0].kind = "command".to_owned();
             }
+        }
+        if matches!(load, Load::Knee(_)) {
+            run.each_unit = false;
         }
         if let Load::Open(Open { shape: Shape::Steps(steps), .. }) = &load {
             run.seconds = steps.iter().map(|step| step.seconds).sum();

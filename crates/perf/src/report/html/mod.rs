@@ -6,6 +6,7 @@
 mod chain;
 mod comparison;
 mod digest;
+mod each_unit;
 mod figure;
 mod frame;
 mod limits;
