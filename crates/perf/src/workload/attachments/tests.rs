@@ -264,7 +264,7 @@ fn knobs_are_taken_and_what_is_not_allowed_is_named() {
     check(
         "transfer-attachment",
         "temperature = 'hot'",
-        "temperature: \"hot\": \"warm\" or \"cold\" or \"present\" is allowed",
+        "temperature: \"hot\": \"warm\" or \"sent\" or \"cold\" or \"present\" is allowed",
     );
     check(
         "transfer-attachment",
@@ -283,11 +283,15 @@ fn cold_and_warm_share_a_preparation_and_move_bytes_and_present_does_neither() {
     };
     let warm = made("temperature = 'warm'\nsize = 10");
     let cold = made("temperature = 'cold'\nsize = 10");
+    let sent = made("temperature = 'sent'\nsize = 10");
     let present = made("temperature = 'present'\nsize = 10");
+    assert_ne!(warm.prepares(7), sent.prepares(7));
     assert_eq!(warm.prepares(7), cold.prepares(7));
     assert_ne!(warm.prepares(7), warm.prepares(8));
     assert_eq!(present.prepares(7), present.prepares(8));
     assert_ne!(present.prepares(100), warm.prepares(100));
-    let bytes = [&warm, &cold, &present].map(|workload| workload.bytes_per_unit());
-    assert_eq!(bytes, [10.0, 10.0, 0.0]);
+    let bytes = [&warm, &cold, &sent, &present].map(|workload| workload.bytes_per_unit());
+    assert_eq!(bytes, [10.0, 10.0, 10.0, 0.0]);
+    let banks = [&warm, &cold, &sent, &present].map(|workload| workload.banks_min());
+    assert_eq!(banks, [2, 2, 3, 2]);
 }

@@ -30,10 +30,14 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 const FLOW: &str = "document.share";
 /// The receiver, by position.
 const RECEIVER: u32 = 1;
+/// The bank that files were sent to before, by position.
+const THIRD: u32 = 2;
 /// Default number of files used in turn if the receiver has them.
 const FILES: u64 = 100;
 /// Upper limit on such files.
 const FILES_MAX: u64 = 10_000;
+/// Concurrent transfers to the third bank before a stretch.
+const SENT_AT_ONCE: usize = 8;
 /// Concurrent uploads during preparation. Each file is generated and hashed here meanwhile.
 const UPLOADS_AT_ONCE: usize = 4;
 
@@ -42,6 +46,8 @@ const UPLOADS_AT_ONCE: usize = 4;
 enum Temperature {
     /// In the sender's page cache, and not at the receiver.
     Warm,
+    /// Sent by the sender to a third bank just before, and not at the receiver.
+    Sent,
     /// On the sender's disk alone.
     Cold,
     /// At the receiver already.
@@ -58,7 +64,8 @@ struct Transfer {
 
 impl Transfer {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
-        let temperature = match knobs.word("temperature", &["warm", "cold", "present"])? {
+        let temperature = match knobs.word("temperature", &["warm", "sent", "cold", "present"])? {
+            "sent" => Temperature::Sent,
             "cold" => Temperature::Cold,
             "present" => Temperature::Present,
             _ => Temperature::Warm,
@@ -77,7 +84,16 @@ impl Transfer {
         let MockSizes { from, to } = self.sizes;
         match self.temperature {
             Temperature::Present => format!("attachments {from} {to} present"),
+            Temperature::Sent => format!("attachments {from} {to} sent"),
             Temperature::Warm | Temperature::Cold => format!("attachments {from} {to}"),
+        }
+    }
+
+    /// Returns the store that a preparation fills: that of the units, unless the files have to be sent to a third bank first.
+    fn store_prepared(&self) -> String {
+        match self.temperature {
+            Temperature::Sent => format!("{} before", self.store()),
+            Temperature::Warm | Temperature::Cold | Temperature::Present => self.store(),
         }
     }
 
@@ -91,6 +107,54 @@ impl Transfer {
             (folder, _) => Ok(folder),
         }
     }
+
+    /// Reads the sender's files, or drops them from the page cache.
+    async fn care_for_cache(&self, site: &Site) -> Result<(), Failed> {
+        let Some(folder) = self.folder(site)? else {
+            return Ok(());
+        };
+        let what = match self.temperature {
+            Temperature::Cold => Care::Forget,
+            Temperature::Warm | Temperature::Sent | Temperature::Present => Care::Read,
+        };
+        let words = folder.display().to_string();
+        let caring = tokio::task::spawn_blocking(move || care(&folder, what));
+        let cared = caring
+            .await
+            .map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
+        match (cared, self.temperature) {
+            (Err(error), Temperature::Cold) => {
+                Err(Failed::new(NO_FOLDER, format!("{words}: {error}")))
+            }
+            // Uploads leave files in the cache in any case. Only their removal from it needs this step to succeed.
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends every prepared file to the third bank. The caches of the sender, its own and the system's, then have what they
+    /// keep of a file that was sent.
+    async fn send_to_third(&self, site: &Arc<Site>) -> Result<(), Failed> {
+        let (prepared, sent) = (self.store_prepared(), self.store());
+        let mut running: JoinSet<Result<Stored, Failed>> = JoinSet::new();
+        loop {
+            while running.len() < SENT_AT_ONCE
+                && let Some(value) = site.take(&prepared)
+            {
+                let stored = Stored::of_json(&value)?;
+                let site = Arc::clone(site);
+                running.spawn(async move {
+                    share(&site, None, stored, THIRD, true).await?;
+                    Ok(stored)
+                });
+            }
+            let Some(ended) = running.join_next().await else {
+                return Ok(());
+            };
+            let stored =
+                ended.map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))??;
+            site.put(&sent, stored.to_json())?;
+        }
+    }
 }
 
 impl Workload for Transfer {
@@ -99,14 +163,19 @@ impl Workload for Transfer {
     }
 
     fn banks_min(&self) -> u32 {
-        2
+        match self.temperature {
+            Temperature::Sent => THIRD + 1,
+            Temperature::Warm | Temperature::Cold | Temperature::Present => RECEIVER + 1,
+        }
     }
 
     fn prepares(&self, units_expected: u64) -> Prepares {
         let store = self.store();
         Prepares::By(match self.temperature {
             Temperature::Present => format!("{} {store}", self.files),
-            Temperature::Warm | Temperature::Cold => format!("{units_expected} {store}"),
+            Temperature::Warm | Temperature::Sent | Temperature::Cold => {
+                format!("{units_expected} {store}")
+            }
         })
     }
 
@@ -131,7 +200,7 @@ impl Workload for Transfer {
                     running.spawn(async move {
                         let (stored, _) = upload(&site, &depot, SENDER, sizes, true).await?;
                         if present {
-                            share(&site, None, stored, true).await?;
+                            share(&site, None, stored, RECEIVER, true).await?;
                         }
                         Ok(stored)
                     });
@@ -141,34 +210,25 @@ impl Workload for Transfer {
                 };
                 let stored =
                     ended.map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))??;
-                site.put(&self.store(), stored.to_json())?;
+                site.put(&self.store_prepared(), stored.to_json())?;
                 site.preparation().advance();
             }
         })
     }
 
-    /// Sets up a worker. The first one prepares the sender's page cache before any unit runs.
+    /// Sets up a worker. The first one brings the files to their temperature before any unit runs.
     fn worker<'a>(
         &'a self,
         site: &'a Arc<Site>,
         number: u32,
     ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
         Box::pin(async move {
-            if number == 0
-                && let Some(folder) = self.folder(site)?
-            {
-                let what = match self.temperature {
-                    Temperature::Cold => Care::Forget,
-                    Temperature::Warm | Temperature::Present => Care::Read,
-                };
-                let words = folder.display().to_string();
-                let caring = tokio::task::spawn_blocking(move || care(&folder, what));
-                let cared = caring
-                    .await
-                    .map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
-                // Uploads leave files in the cache in any case. Only their removal from it needs this step to succeed.
-                if let (Err(error), Temperature::Cold) = (cared, self.temperature) {
-                    return Err(Failed::new(NO_FOLDER, format!("{words}: {error}")));
+            if number == 0 {
+                match self.temperature {
+                    Temperature::Sent => self.send_to_third(site).await?,
+                    Temperature::Warm | Temperature::Cold | Temperature::Present => {
+                        self.care_for_cache(site).await?;
+                    }
                 }
             }
             Ok(Box::new(Transferring {
@@ -188,7 +248,7 @@ impl Workload for Transfer {
     fn bytes_per_unit(&self) -> f64 {
         match self.temperature {
             Temperature::Present => 0.0,
-            Temperature::Warm | Temperature::Cold => self.sizes.mean(),
+            Temperature::Warm | Temperature::Sent | Temperature::Cold => self.sizes.mean(),
         }
     }
 }
@@ -210,20 +270,21 @@ impl Worker for Transferring {
             if self.again {
                 self.site.put(&self.store, value)?;
             }
-            share(&self.site, Some(&self.way), stored, self.retry).await
+            share(&self.site, Some(&self.way), stored, RECEIVER, self.retry).await
         })
     }
 }
 
-/// Shares one document that refers to a file. Delivery means that the receiver has the whole file.
+/// Shares one document that refers to a file with a bank. Delivery means that this bank has the whole file.
 async fn share(
     site: &Site,
     way: Option<&Start>,
     stored: Stored,
+    to: u32,
     retry: bool,
 ) -> Result<Tried, Failed> {
     let arguments = json!({
-        "to": site.name(RECEIVER as usize)?,
+        "to": site.name(to as usize)?,
         "attachment": stored.hash.to_string(),
         "title": "mock",
     });
@@ -232,7 +293,7 @@ async fn share(
         Some(way) => way.run(site, SENDER as usize, &start, retry).await?,
         None => site.run(SENDER as usize, &start, retry).await?,
     };
-    site.acknowledge(&delivered.transactions, &[SENDER, RECEIVER]);
-    site.holds_file(stored.hash, stored.size, &[RECEIVER]);
+    site.acknowledge(&delivered.transactions, &[SENDER, to]);
+    site.holds_file(stored.hash, stored.size, &[to]);
     Ok(delivered.tried())
 }
