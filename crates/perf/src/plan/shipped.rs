@@ -42,6 +42,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "attachments-gateway",
     "attachments-distance",
     "attachments-make",
+    "attachments-limits",
     "nightly",
     "admission",
     "knee",

@@ -7,6 +7,7 @@ mod chain;
 mod comparison;
 mod digest;
 mod each_unit;
+mod failures;
 mod figure;
 mod frame;
 mod limits;

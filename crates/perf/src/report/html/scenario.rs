@@ -2,7 +2,7 @@
 
 use super::frame::{Facts, banner, prose, words};
 use super::timeline::{self, Times};
-use super::{chain, digest, each_unit, limits, point, resources, sweep, tables};
+use super::{chain, digest, each_unit, failures, limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
 use crate::report::digest::{Digest, Standing};
 use crate::report::figures::{beyond, date, duration};
@@ -66,6 +66,7 @@ pub fn section(report: &Report, scenario: &Scenario, digest: &Digest, at: usize)
     out.push_str(&tiles(scenario));
     out.push_str(&sweep::charts(scenario));
     out.push_str(&each_unit::charts(scenario));
+    out.push_str(&failures::section(scenario));
     out.push_str(&published(scenario));
     out.push_str(&digest::conditions(&digest.conditions));
     out.push_str(&limits::section(report, digest));
