@@ -10,6 +10,7 @@ mod each_unit;
 mod failures;
 mod figure;
 mod frame;
+mod joint;
 mod limits;
 mod point;
 mod resources;
@@ -47,6 +48,7 @@ pub fn html(report: &Report) -> String {
         .map(|scenario| digest(&report, scenario))
         .collect();
     let scenarios = || report.scenarios.iter().zip(&digests).enumerate();
+    let joint = joint::groups(&report);
     body.push_str(&summary::cards(scenarios()));
     if report.scenarios.len() > 3 {
         body.push_str("<nav class=\"toc\" aria-label=\"Contents\"><b>Contents</b><ol>");
@@ -54,10 +56,17 @@ pub fn html(report: &Report) -> String {
             let title = words(scenario::title(scenario), 90);
             body.push_str(&format!("<li><a href=\"#s{at}\">{title}</a></li>"));
         }
+        for (at, group) in joint.iter().enumerate() {
+            let title = words(&group.title(), 90);
+            body.push_str(&format!("<li><a href=\"#j{at}\">{title}</a></li>"));
+        }
         body.push_str("</ol></nav>");
     }
     for (at, (scenario, digest)) in scenarios() {
         body.push_str(&scenario::section(&report, scenario, digest, at));
+    }
+    for (at, group) in joint.iter().enumerate() {
+        body.push_str(&group.section(at));
     }
     body.push_str("</main><footer>");
     body.push_str(&format!(

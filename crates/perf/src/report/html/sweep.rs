@@ -134,13 +134,14 @@ fn has_interval(point: &Point, metric: &Metric) -> bool {
 }
 
 /// Returns the estimate in the displayed unit.
-fn drawn(metric: &Metric, estimate: &Estimate) -> (f64, Option<(f64, f64)>) {
+pub fn drawn(metric: &Metric, estimate: &Estimate) -> (f64, Option<(f64, f64)>) {
     let ends = estimate.low.zip(estimate.high);
     let interval = ends.map(|(low, high)| (low * metric.scale, high * metric.scale));
     (estimate.value * metric.scale, interval)
 }
 
-fn hint(metric: &Metric, point: &Point, estimate: &Estimate) -> String {
+/// Returns the words shown when a point is pointed at.
+pub fn hint(metric: &Metric, point: &Point, estimate: &Estimate) -> String {
     format!(
         "{}: {} {}",
         place(point),
@@ -221,7 +222,8 @@ fn published_elsewhere(
     })
 }
 
-fn published_hint(metric: &Metric, line: &Published, value: f64) -> String {
+/// Returns the words shown when a published figure is pointed at.
+pub fn published_hint(metric: &Metric, line: &Published, value: f64) -> String {
     format!(
         "published: {}: {}. {}",
         line.label,

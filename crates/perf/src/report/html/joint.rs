@@ -1,0 +1,380 @@
+//! Joint charts of scenarios that vary the same thing in different places, such as the cores of the payer, of the payee and
+//! of the notary.
+
+use super::figure::{Swatch, figure};
+use super::frame::words;
+use super::scenario::title;
+use super::sweep::{drawn, hint, published_hint};
+use crate::report::chart::{Curve, Dot, Reference, SERIES_MAX, intervals, is_geometric};
+use crate::report::figures::beyond;
+use crate::report::headline::{is_numeric, main_metric};
+use crate::report::units::Metric;
+use crate::results::{CASES_JOINED, CaseResult, Point, Published, Report, Scenario};
+
+/// The metric that is bounded by a ceiling, and the ceiling.
+const BOUNDED: &str = "rate_per_s";
+const CEILING: &str = "ceiling_per_s";
+/// Charts of one group at most: one for each case of the further axes.
+const CHARTS_MAX: usize = 12;
+/// Scenarios of one group at most, so that the ceiling has a style of its own.
+const SCENARIOS_MAX: usize = SERIES_MAX - 1;
+
+/// Scenarios with the same axes, the first of them numeric, and the same main metric.
+pub struct Group<'a> {
+    scenarios: Vec<&'a Scenario>,
+}
+
+/// Returns the groups of at least two scenarios. A scenario that failed is in none, since its figures are not valid.
+pub fn groups(report: &Report) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for scenario in &report.scenarios {
+        let joins = !scenario.axes.is_empty() && scenario.points.len() > 1;
+        if !joins || !scenario.is_good() || !is_numeric(scenario) {
+            continue;
+        }
+        let same = |group: &&mut Group| {
+            let first = group.scenarios.first();
+            first.is_some_and(|first| {
+                first.axes == scenario.axes && main_metric(first) == main_metric(scenario)
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.scenarios.push(scenario),
+            None => groups.push(Group {
+                scenarios: vec![scenario],
+            }),
+        }
+    }
+    groups.retain(|group| group.scenarios.len() > 1);
+    groups
+}
+
+impl Group<'_> {
+    /// Returns its title.
+    pub fn title(&self) -> String {
+        let axis = self.scenarios.iter().find_map(|one| one.axes.first());
+        format!("Together: by {}", axis.map_or("", String::as_str))
+    }
+
+    /// Returns its section of the page. `at` is its number on the page.
+    pub fn section(&self, at: usize) -> String {
+        let mut kinds: Vec<Vec<CaseResult>> = Vec::new();
+        for point in self.points() {
+            let kind = others(point);
+            if !kinds.iter().any(|known| same_names(known, kind)) {
+                kinds.push(kind.to_vec());
+            }
+        }
+        let mut out = format!(
+            "<section class=\"scenario\" id=\"j{at}\"><div class=\"title\"><h2>{}</h2></div><p class=\"dim\">",
+            words(&self.title(), 200)
+        );
+        let names: Vec<String> = self
+            .scenarios
+            .iter()
+            .map(|one| format!("“{}”", words(title(one), 120)))
+            .collect();
+        out.push_str(&format!(
+            "{} vary the same thing in different places. Their sections have all figures.</p><div class=\"charts\">",
+            names.join(", ")
+        ));
+        for kind in kinds.iter().take(CHARTS_MAX) {
+            out.push_str(&self.chart(kind));
+        }
+        out.push_str("</div>");
+        match beyond(kinds.len(), CHARTS_MAX) {
+            0 => {}
+            more => out.push_str(&format!(
+                "<p class=\"dim small\">{more} more cases are in the sections above.</p>"
+            )),
+        }
+        out + "</section>"
+    }
+
+    fn points(&self) -> impl Iterator<Item = &Point> {
+        self.scenarios.iter().flat_map(|scenario| &scenario.points)
+    }
+
+    /// Draws the chart of one combination of further cases: a curve for each scenario, the published figures, and the
+    /// ceiling.
+    fn chart(&self, kind: &[CaseResult]) -> String {
+        let main = self
+            .scenarios
+            .first()
+            .map_or(BOUNDED, |one| main_metric(one));
+        let metric = Metric::named(main);
+        let mut curves = Vec::new();
+        let mut legend = Vec::new();
+        for scenario in self.scenarios.iter().take(SCENARIOS_MAX) {
+            let dots = dots(scenario, kind, &metric);
+            if dots.is_empty() {
+                continue;
+            }
+            let series = curves.len();
+            legend.push((Swatch::Marked(series), title(scenario).to_owned()));
+            curves.push(Curve { series, dots });
+        }
+        let mut references: Vec<Reference> = Vec::new();
+        for line in self.scenarios.iter().flat_map(|one| &one.published) {
+            let points = match line.metric == metric.name {
+                true => published(line, kind, &metric),
+                false => Vec::new(),
+            };
+            if !points.is_empty() && references.len() < SERIES_MAX {
+                let mark = references.len();
+                legend.push((
+                    Swatch::Published(mark),
+                    format!("published: {}", line.label),
+                ));
+                references.push(Reference { mark, points });
+            }
+        }
+        let mut places: Vec<f64> = curves
+            .iter()
+            .flat_map(|curve| curve.dots.iter().map(|dot| dot.x))
+            .chain(
+                references
+                    .iter()
+                    .flat_map(|one| one.points.iter().map(|point| point.0)),
+            )
+            .collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        if metric.name == BOUNDED
+            && let Some((curve, words)) = self.ceiling(kind, &places)
+        {
+            legend.push((Swatch::Marked(curve.series), words));
+            curves.push(curve);
+        }
+        let axis = self.scenarios.iter().find_map(|one| one.axes.first());
+        let axis = axis.map_or("", String::as_str);
+        let names: Vec<&str> = kind.iter().map(|case| case.name.as_str()).collect();
+        let heading = match names.is_empty() {
+            true => metric.heading(),
+            false => format!("{}: {}", names.join(", "), metric.heading()),
+        };
+        let below = match is_geometric(&places) {
+            true => format!("{axis} (log scale)"),
+            false => axis.to_owned(),
+        };
+        let svg = intervals(
+            &format!("{heading} by {axis}"),
+            &below,
+            &curves,
+            &references,
+        );
+        let mut dots = curves.iter().flat_map(|curve| &curve.dots);
+        let about = match dots.any(|dot| dot.interval.is_some()) {
+            true => format!("by {axis}, with 95 % confidence intervals"),
+            false => format!("by {axis}"),
+        };
+        figure(&heading, &about, &svg, &legend)
+    }
+
+    /// Returns the lowest ceiling of the scenarios as a level line over all places: at its point with the most of what is
+    /// varied, each scenario has the ceiling that no more of it can raise.
+    fn ceiling(&self, kind: &[CaseResult], places: &[f64]) -> Option<(Curve, String)> {
+        let (first, last) = (*places.first()?, *places.last()?);
+        let metric = Metric::named(CEILING);
+        let of = |scenario: &&Scenario| {
+            let points = scenario.points.iter();
+            let known = points.filter_map(|point| {
+                let is_kind = same_names(others(point), kind);
+                let x = number(point).filter(|_| is_kind)?;
+                Some((x, point.summary.metrics.get(CEILING)?.value))
+            });
+            known.max_by(|one, two| one.0.total_cmp(&two.0))
+        };
+        let ceilings = self.scenarios.iter().filter_map(of);
+        let (_, value) = ceilings.min_by(|one, two| one.1.total_cmp(&two.1))?;
+        let words = format!(
+            "ceiling of one thread on any number of cores, the lowest: {}",
+            metric.with_unit(value)
+        );
+        let dot = |x: f64| Dot {
+            x,
+            value: value * metric.scale,
+            interval: None,
+            hint: words.clone(),
+        };
+        let mut dots = vec![dot(first)];
+        if last > first {
+            dots.push(dot(last));
+        }
+        let curve = Curve {
+            series: SCENARIOS_MAX,
+            dots,
+        };
+        Some((curve, words))
+    }
+}
+
+/// Returns the cases of all axes but the first.
+fn others(point: &Point) -> &[CaseResult] {
+    point.at.get(1..).unwrap_or_default()
+}
+
+fn same_names(one: &[CaseResult], two: &[CaseResult]) -> bool {
+    let names = |cases: &[CaseResult]| -> Vec<String> {
+        cases.iter().map(|case| case.name.clone()).collect()
+    };
+    names(one) == names(two)
+}
+
+fn number(point: &Point) -> Option<f64> {
+    point.at.first()?.number
+}
+
+fn dots(scenario: &Scenario, kind: &[CaseResult], metric: &Metric) -> Vec<Dot> {
+    let points = scenario.points.iter();
+    let points = points.filter(|point| same_names(others(point), kind));
+    let mut dots: Vec<Dot> = points
+        .filter_map(|point| {
+            let estimate = point.summary.metrics.get(&metric.name)?;
+            let (value, interval) = drawn(metric, estimate);
+            Some(Dot {
+                x: number(point)?,
+                value,
+                interval,
+                hint: format!("{}: {}", title(scenario), hint(metric, point, estimate)),
+            })
+        })
+        .collect();
+    dots.sort_by(|one, two| one.x.total_cmp(&two.x));
+    dots
+}
+
+/// Returns the published figures of one combination of further cases, measured here or not.
+fn published(line: &Published, kind: &[CaseResult], metric: &Metric) -> Vec<(f64, f64, String)> {
+    let mut points: Vec<(f64, f64, String)> = Vec::new();
+    for cases in line.values.keys() {
+        let first = cases.split(CASES_JOINED).next().unwrap_or_default();
+        let Some(x) = first.parse().ok().filter(|x: &f64| x.is_finite()) else {
+            continue;
+        };
+        let mut at = vec![CaseResult {
+            name: first.to_owned(),
+            ..CaseResult::default()
+        }];
+        at.extend_from_slice(kind);
+        if let Some(value) = line.value_at(&at)
+            && !points.iter().any(|point| point.0 == x)
+        {
+            points.push((x, value * metric.scale, published_hint(metric, line, value)));
+        }
+    }
+    points.sort_by(|one, two| one.0.total_cmp(&two.0));
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{AuditResult, Estimate};
+
+    fn scenario(title: &str, axes: [&str; 2], rows: &[(&str, &str, f64, f64)]) -> Scenario {
+        let case = |axis: &str, name: &str| CaseResult {
+            axis: axis.to_owned(),
+            name: name.to_owned(),
+            number: name.parse().ok(),
+        };
+        let estimate = |value| Estimate {
+            value,
+            ..Estimate::default()
+        };
+        let point = |(first, second, rate, ceiling): &(&str, &str, f64, f64)| {
+            let mut point = Point {
+                at: vec![case(axes[0], first), case(axes[1], second)],
+                ..Point::default()
+            };
+            let metrics = &mut point.summary.metrics;
+            metrics.insert(BOUNDED.to_owned(), estimate(*rate));
+            metrics.insert(CEILING.to_owned(), estimate(*ceiling));
+            point
+        };
+        Scenario {
+            title: title.to_owned(),
+            axes: axes.map(str::to_owned).to_vec(),
+            points: rows.iter().map(point).collect(),
+            main_metric: BOUNDED.to_owned(),
+            ..Scenario::default()
+        }
+    }
+
+    fn by_cores() -> [Scenario; 2] {
+        let mut payer = scenario(
+            "of the payer",
+            ["cores", "work"],
+            &[
+                ("1", "issue", 500.0, 5_000.0),
+                ("1", "pay", 100.0, 900.0),
+                ("2", "issue", 900.0, 5_500.0),
+                ("2", "pay", 180.0, 1_000.0),
+            ],
+        );
+        payer.published = vec![Published {
+            label: "Other 3.0".to_owned(),
+            metric: BOUNDED.to_owned(),
+            values: [("1 / pay".to_owned(), 14.0), ("32 / pay".to_owned(), 205.0)].into(),
+            ..Published::default()
+        }];
+        let rows = [("1", "pay", 150.0, 1_200.0), ("2", "pay", 200.0, 1_100.0)];
+        [payer, scenario("of the payee", ["cores", "work"], &rows)]
+    }
+
+    #[test]
+    fn scenarios_with_the_same_axes_share_charts() {
+        let report = Report {
+            scenarios: by_cores().into(),
+            ..Report::default()
+        };
+        let groups = groups(&report);
+        assert_eq!(groups.len(), 1);
+        let html = groups[0].section(0);
+        for (words, count) in [
+            ("<figure>", 2),
+            ("</svg>of the payer</li>", 2),
+            ("</svg>of the payee</li>", 1),
+            ("</svg>published: Other 3.0</li>", 1),
+            // The payer's on two cores is lower than the payee's. Issue has only one.
+            (
+                "</svg>ceiling of one thread on any number of cores, the lowest: 1,000/s</li>",
+                1,
+            ),
+            (
+                "</svg>ceiling of one thread on any number of cores, the lowest: 5,500/s</li>",
+                1,
+            ),
+        ] {
+            assert_eq!(html.matches(words).count(), count, "{words}: {html}");
+        }
+        let kind = &report.scenarios[1].points[0].at[1..];
+        let (line, _) = groups[0].ceiling(kind, &[1.0, 2.0, 32.0]).expect("known");
+        let dots: Vec<(f64, f64)> = line.dots.iter().map(|dot| (dot.x, dot.value)).collect();
+        assert_eq!(dots, [(1.0, 1_000.0), (32.0, 1_000.0)]);
+    }
+
+    #[test]
+    fn different_axes_metrics_and_failed_scenarios_stay_apart() {
+        let [payer, payee] = by_cores();
+        let other_axis = scenario(
+            "x",
+            ["cores", "flow"],
+            &[("1", "pay", 1.0, 1.0), ("2", "pay", 1.0, 1.0)],
+        );
+        let named = scenario(
+            "x",
+            ["cores", "work"],
+            &[("few", "pay", 1.0, 1.0), ("2", "pay", 1.0, 1.0)],
+        );
+        let mut failed = payee.clone();
+        failed.points[0].audits.push(AuditResult::default());
+        for other in [other_axis, named, failed] {
+            let report = Report {
+                scenarios: vec![payer.clone(), other],
+                ..Report::default()
+            };
+            assert!(groups(&report).is_empty(), "{:?}", report.scenarios[1]);
+        }
+    }
+}
