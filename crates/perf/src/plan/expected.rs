@@ -10,6 +10,8 @@ const NODE_S: f64 = 0.3;
 /// Time to prepare the work, and to audit the network afterwards.
 const PREPARE_S: f64 = 2.0;
 const AUDIT_S: f64 = 2.0;
+/// Upper limit on the time of an audit that reads files back: it reads a sample of more.
+const FILES_AUDIT_S_MAX: f64 = 30.0;
 /// Time after each stretch, until all nodes have caught up.
 const SETTLE_S: f64 = 0.3;
 /// The smallest share by which a search may end, so that the estimate is finite.
@@ -32,6 +34,7 @@ impl Plan {
         if self.monitors.machine {
             seconds += MACHINE_S;
         }
+        let mut shared_audit_s = 0.0;
         for point in &points {
             let (plan, run) = (&point.plan, &point.plan.run);
             let repeats = f64::from(run.repeats);
@@ -40,6 +43,12 @@ impl Plan {
             seconds += warm_ups * run.warm_up_s + repeats * (stretch_s + SETTLE_S + chain_s);
             // Stretches share a preparation that is copied. Without a count, units have no preparation of their own.
             seconds += run.count.unwrap_or(0) as f64 * plan.unit_prepare_s();
+            let audit_s = run.count.unwrap_or(0) as f64 * plan.unit_audit_s();
+            match run.fresh {
+                // Each stretch begins with the prepared network, so the one before it is audited.
+                true => seconds += repeats * audit_s.min(FILES_AUDIT_S_MAX),
+                false => shared_audit_s += repeats * audit_s,
+            }
             let starts = match run.restart {
                 Restart::Needed => 0.0,
                 Restart::Points => 1.0,
@@ -47,7 +56,7 @@ impl Plan {
             };
             seconds += starts * up_s;
         }
-        seconds
+        seconds + f64::min(shared_audit_s, FILES_AUDIT_S_MAX)
     }
 
     /// Returns about how many seconds one stretch measures: until its units are done if it counts them, or else its set

@@ -4,6 +4,7 @@
 //! Sources:
 //! - Files: the table of `bench attachments` in `docs/reference/benchmarks.md`, medians of five runs on two cores of an
 //!   AMD EPYC. Shared documents reach 3,500 to 5,800 a second without files, 257 files of 1 MB and 32 files of 10 MB.
+//! - Audits of files: an assumption, half a minute for the most bytes that one audit reads.
 //! - Swaps: 7 ms for each party with a back chain of ten is an assumption. The factors of the variants are the ratios of the
 //!   published latencies of ten parties: 14,400 / 2,950 ms (4.4 and 4.5) and 38,000 / 14,400 ms (4.3 and 4.4).
 //! - Other kinds: an assumption, [`PER_S_GUESSED`].
@@ -19,6 +20,8 @@ pub(crate) const PER_S_GUESSED: f64 = 200.0;
 const DOCUMENTS_PER_S: f64 = 4_000.0;
 /// Bytes of files a second that move from one node to another, or from a client to a node.
 const FILE_BYTES_PER_S: f64 = 280e6;
+/// Bytes of files a second that an audit reads back and hashes.
+const AUDITED_BYTES_PER_S: f64 = 200e6;
 /// Default bytes of a mock file.
 const FILE_BYTES: f64 = 1e6;
 /// Messages of one unit that cross a link one after the other.
@@ -43,6 +46,8 @@ struct UnitCost {
     latency_s: f64,
     /// Seconds to prepare it, if it uses up a preparation of its own.
     prepare_s: f64,
+    /// Seconds to read its files back, at every bank that has them.
+    audit_s: f64,
 }
 
 impl Plan {
@@ -61,6 +66,11 @@ impl Plan {
         self.unit_cost().prepare_s
     }
 
+    /// Returns the seconds that auditing the files of one unit is expected to take.
+    pub(super) fn unit_audit_s(&self) -> f64 {
+        self.unit_cost().audit_s
+    }
+
     /// Returns the cost of a unit, the mean over the kinds of work by weight.
     fn unit_cost(&self) -> UnitCost {
         let mut mean = UnitCost::default();
@@ -71,6 +81,7 @@ impl Plan {
             mean.busy_s += share * one.busy_s;
             mean.latency_s += share * one.latency_s;
             mean.prepare_s += share * one.prepare_s;
+            mean.audit_s += share * one.audit_s;
         }
         match self.work.is_empty() {
             true => guessed(),
@@ -84,6 +95,7 @@ fn guessed() -> UnitCost {
         busy_s: 1.0 / PER_S_GUESSED,
         latency_s: 1.0 / PER_S_GUESSED,
         prepare_s: 0.0,
+        audit_s: 0.0,
     }
 }
 
@@ -96,7 +108,18 @@ fn of_work(work: &Work, network: &Network) -> UnitCost {
             let to = number("size_max").map_or(from, |size| size as f64);
             let bytes = f64::midpoint(from, to);
             let moved = !is("temperature", "present");
-            of_file(if moved { bytes } else { 0.0 }, network)
+            let cost = of_file(if moved { bytes } else { 0.0 }, network);
+            let banks = match (work.kind.as_str(), is("temperature", "sent")) {
+                ("make-attachments", _) => 1.0,
+                (_, false) => 2.0,
+                (_, true) => 3.0,
+            };
+            UnitCost {
+                // A file that is sent before moves once more.
+                prepare_s: cost.prepare_s * f64::max(1.0, banks - 1.0),
+                audit_s: cost.audit_s * banks,
+                ..cost
+            }
         }
         "swap" => {
             let parties = number("parties").map_or(SWAP_PARTIES, |parties| parties as f64);
@@ -140,5 +163,6 @@ fn of_file(bytes: f64, network: &Network) -> UnitCost {
         busy_s,
         latency_s: busy_s + CROSSINGS * delay_ms / 1_000.0,
         prepare_s: here_s,
+        audit_s: bytes / AUDITED_BYTES_PER_S,
     }
 }

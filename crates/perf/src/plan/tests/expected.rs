@@ -80,6 +80,29 @@ fn shipped_scenarios_are_estimated_by_count_and_stay_small() {
     }
 }
 
+#[test]
+fn audits_of_files_count_for_each_fresh_stretch_and_once_otherwise() {
+    let seconds = |work: &str, run: &str| {
+        let text = format!(
+            "[work]\nkind = 'transfer-attachment'\nsize = 10_000_000\n{work}\n[load]\noutstanding = 100\n\
+             [run]\nwarm_up_s = 0\nrepeats = 3\ncount = 100\n{run}\n"
+        );
+        good(&text).seconds_expected()
+    };
+    let without_files = seconds("temperature = 'present'", "");
+    // 100 files of 10 MB move in 3.57 s, and are prepared in 3.57 s. Reading them back takes 5 s at each bank.
+    for (work, run, expected) in [
+        ("", "fresh = false", 30.0 + 14.29),
+        ("", "fresh = true", 30.0 + 14.29),
+        ("temperature = 'sent'", "fresh = true", 45.0 + 17.86),
+        ("size_max = 90_000_000", "fresh = false", 30.0 + 71.43),
+        ("size_max = 90_000_000", "fresh = true", 90.0 + 71.43),
+    ] {
+        let found = seconds(work, run) - without_files;
+        assert!((found - expected).abs() < 0.1, "{work} {run}: {found}");
+    }
+}
+
 /// Units that every stretch needs, so that it has a 95th percentile.
 const UNITS_MIN: f64 = 200.0;
 

@@ -240,12 +240,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "[run]\neach_unit = true\n[work]\nkind = 'pay'",
-        "2:1",
+        "2:13",
         "a report keeps each unit of at most 1000",
     ),
     (
         "[run]\ncount = 1001\neach_unit = true\n[work]\nkind = 'pay'",
-        "3:1",
+        "3:13",
         "set `run.count` to no more",
     ),
     (
