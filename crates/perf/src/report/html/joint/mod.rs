@@ -1,23 +1,21 @@
 //! Joint charts of scenarios that vary the same thing in different places, such as the cores of the payer, of the payee and
 //! of the notary.
 
+mod lines;
+
 use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::scenario::title;
-use super::sweep::{drawn, hint, published_hint};
-use crate::report::chart::{Curve, Dot, Reference, SERIES_MAX, intervals, is_geometric};
+use crate::report::chart::{Curve, Reference, SERIES_MAX, intervals, is_geometric};
 use crate::report::figures::beyond;
 use crate::report::headline::{is_numeric, main_metric};
 use crate::report::units::Metric;
-use crate::results::{CASES_JOINED, CaseResult, Point, Published, Report, Scenario};
+use crate::results::{CaseResult, Point, Report, Scenario};
 
-/// The metric that is bounded by a ceiling, and the ceiling.
+/// The metric that is bounded by a ceiling.
 const BOUNDED: &str = "rate_per_s";
-const CEILING: &str = "ceiling_per_s";
 /// Charts of one group at most: one for each case of the further axes.
 const CHARTS_MAX: usize = 12;
-/// Scenarios of one group at most, so that the ceiling has a style of its own.
-const SCENARIOS_MAX: usize = SERIES_MAX - 1;
 
 /// Scenarios with the same axes, the first of them numeric, and the same main metric.
 pub struct Group<'a> {
@@ -60,8 +58,8 @@ impl Group<'_> {
     pub fn section(&self, at: usize) -> String {
         let mut kinds: Vec<Vec<CaseResult>> = Vec::new();
         for point in self.points() {
-            let kind = others(point);
-            if !kinds.iter().any(|known| same_names(known, kind)) {
+            let kind = lines::others(point);
+            if !kinds.iter().any(|known| lines::same_names(known, kind)) {
                 kinds.push(kind.to_vec());
             }
         }
@@ -105,8 +103,8 @@ impl Group<'_> {
         let metric = Metric::named(main);
         let mut curves = Vec::new();
         let mut legend = Vec::new();
-        for scenario in self.scenarios.iter().take(SCENARIOS_MAX) {
-            let dots = dots(scenario, kind, &metric);
+        for scenario in self.scenarios.iter().take(lines::SCENARIOS_MAX) {
+            let dots = lines::dots(scenario, kind, &metric);
             if dots.is_empty() {
                 continue;
             }
@@ -117,7 +115,7 @@ impl Group<'_> {
         let mut references: Vec<Reference> = Vec::new();
         for line in self.scenarios.iter().flat_map(|one| &one.published) {
             let points = match line.metric == metric.name {
-                true => published(line, kind, &metric),
+                true => lines::published(line, kind, &metric),
                 false => Vec::new(),
             };
             if !points.is_empty() && references.len() < SERIES_MAX {
@@ -141,7 +139,7 @@ impl Group<'_> {
         places.sort_by(f64::total_cmp);
         places.dedup();
         if metric.name == BOUNDED
-            && let Some((curve, words)) = self.ceiling(kind, &places)
+            && let Some((curve, words)) = lines::ceiling(&self.scenarios, kind, &places)
         {
             legend.push((Swatch::Marked(curve.series), words));
             curves.push(curve);
@@ -170,107 +168,12 @@ impl Group<'_> {
         };
         figure(&heading, &about, &svg, &legend)
     }
-
-    /// Returns the lowest ceiling of the scenarios as a level line over all places: at its point with the most of what is
-    /// varied, each scenario has the ceiling that no more of it can raise.
-    fn ceiling(&self, kind: &[CaseResult], places: &[f64]) -> Option<(Curve, String)> {
-        let (first, last) = (*places.first()?, *places.last()?);
-        let metric = Metric::named(CEILING);
-        let of = |scenario: &&Scenario| {
-            let points = scenario.points.iter();
-            let known = points.filter_map(|point| {
-                let is_kind = same_names(others(point), kind);
-                let x = number(point).filter(|_| is_kind)?;
-                Some((x, point.summary.metrics.get(CEILING)?.value))
-            });
-            known.max_by(|one, two| one.0.total_cmp(&two.0))
-        };
-        let ceilings = self.scenarios.iter().filter_map(of);
-        let (_, value) = ceilings.min_by(|one, two| one.1.total_cmp(&two.1))?;
-        let words = format!(
-            "ceiling of one thread on any number of cores, the lowest: {}",
-            metric.with_unit(value)
-        );
-        let dot = |x: f64| Dot {
-            x,
-            value: value * metric.scale,
-            interval: None,
-            hint: words.clone(),
-        };
-        let mut dots = vec![dot(first)];
-        if last > first {
-            dots.push(dot(last));
-        }
-        let curve = Curve {
-            series: SCENARIOS_MAX,
-            dots,
-        };
-        Some((curve, words))
-    }
-}
-
-/// Returns the cases of all axes but the first.
-fn others(point: &Point) -> &[CaseResult] {
-    point.at.get(1..).unwrap_or_default()
-}
-
-fn same_names(one: &[CaseResult], two: &[CaseResult]) -> bool {
-    let names = |cases: &[CaseResult]| -> Vec<String> {
-        cases.iter().map(|case| case.name.clone()).collect()
-    };
-    names(one) == names(two)
-}
-
-fn number(point: &Point) -> Option<f64> {
-    point.at.first()?.number
-}
-
-fn dots(scenario: &Scenario, kind: &[CaseResult], metric: &Metric) -> Vec<Dot> {
-    let points = scenario.points.iter();
-    let points = points.filter(|point| same_names(others(point), kind));
-    let mut dots: Vec<Dot> = points
-        .filter_map(|point| {
-            let estimate = point.summary.metrics.get(&metric.name)?;
-            let (value, interval) = drawn(metric, estimate);
-            Some(Dot {
-                x: number(point)?,
-                value,
-                interval,
-                hint: format!("{}: {}", title(scenario), hint(metric, point, estimate)),
-            })
-        })
-        .collect();
-    dots.sort_by(|one, two| one.x.total_cmp(&two.x));
-    dots
-}
-
-/// Returns the published figures of one combination of further cases, measured here or not.
-fn published(line: &Published, kind: &[CaseResult], metric: &Metric) -> Vec<(f64, f64, String)> {
-    let mut points: Vec<(f64, f64, String)> = Vec::new();
-    for cases in line.values.keys() {
-        let first = cases.split(CASES_JOINED).next().unwrap_or_default();
-        let Some(x) = first.parse().ok().filter(|x: &f64| x.is_finite()) else {
-            continue;
-        };
-        let mut at = vec![CaseResult {
-            name: first.to_owned(),
-            ..CaseResult::default()
-        }];
-        at.extend_from_slice(kind);
-        if let Some(value) = line.value_at(&at)
-            && !points.iter().any(|point| point.0 == x)
-        {
-            points.push((x, value * metric.scale, published_hint(metric, line, value)));
-        }
-    }
-    points.sort_by(|one, two| one.0.total_cmp(&two.0));
-    points
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{AuditResult, Estimate};
+    use crate::results::{AuditResult, Estimate, Published};
 
     fn scenario(title: &str, axes: [&str; 2], rows: &[(&str, &str, f64, f64)]) -> Scenario {
         let case = |axis: &str, name: &str| CaseResult {
@@ -289,7 +192,7 @@ mod tests {
             };
             let metrics = &mut point.summary.metrics;
             metrics.insert(BOUNDED.to_owned(), estimate(*rate));
-            metrics.insert(CEILING.to_owned(), estimate(*ceiling));
+            metrics.insert("ceiling_per_s".to_owned(), estimate(*ceiling));
             point
         };
         Scenario {
@@ -338,18 +241,19 @@ mod tests {
             ("</svg>published: Other 3.0</li>", 1),
             // The payer's on two cores is lower than the payee's. Issue has only one.
             (
-                "</svg>ceiling of one thread on any number of cores, the lowest: 1,000/s</li>",
+                "</svg>lowest ceiling of one thread, any number of cores: 1,000/s</li>",
                 1,
             ),
             (
-                "</svg>ceiling of one thread on any number of cores, the lowest: 5,500/s</li>",
+                "</svg>lowest ceiling of one thread, any number of cores: 5,500/s</li>",
                 1,
             ),
         ] {
             assert_eq!(html.matches(words).count(), count, "{words}: {html}");
         }
         let kind = &report.scenarios[1].points[0].at[1..];
-        let (line, _) = groups[0].ceiling(kind, &[1.0, 2.0, 32.0]).expect("known");
+        let (line, _) =
+            lines::ceiling(&groups[0].scenarios, kind, &[1.0, 2.0, 32.0]).expect("known");
         let dots: Vec<(f64, f64)> = line.dots.iter().map(|dot| (dot.x, dot.value)).collect();
         assert_eq!(dots, [(1.0, 1_000.0), (32.0, 1_000.0)]);
     }
