@@ -329,7 +329,7 @@ fn seen(block: &BlockView, detail: Detail) -> Result<BlockSeen, Fault> {
         id: block.hash.clone(),
         previous: block.previous.clone(),
         time_s: u64::from(block.time),
-        bytes: u64::from(block.body_bytes),
+        bytes: Some(u64::from(block.body_bytes)),
         parent_count,
         ..BlockSeen::default()
     };

@@ -108,8 +108,8 @@ pub struct BlockSeen {
     pub previous: String,
     /// Its time, seconds since the chain's beginning.
     pub time_s: u64,
-    /// Bytes of its body; 0 if the node does not say.
-    pub bytes: u64,
+    /// Bytes of its body, if the node names them.
+    pub bytes: Option<u64>,
     /// Parent chain transactions, child blocks not counted.
     pub parent_count: u32,
     /// Transactions in its child blocks, by chain.

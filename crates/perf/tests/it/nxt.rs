@@ -67,7 +67,7 @@ async fn payments_come_into_blocks_whoever_prepares_them() {
         assert_eq!(target.fate(keys[2]).await, Ok(Fate::InBlock(1)));
         assert_eq!(target.fate(TxKey([7; 32])).await, Ok(Fate::Unknown));
         let start = behaviour.balance;
-        let fee = 1_000_000;
+        let fees = behaviour.chains.iter().map(|chain| chain.fee);
         let of = |chains: Vec<(ChainId, u64)>| {
             chains
                 .into_iter()
@@ -75,9 +75,34 @@ async fn payments_come_into_blocks_whoever_prepares_them() {
                 .collect::<Vec<_>>()
         };
         let payer = of(target.balances(1).await.expect("balances"));
-        assert_eq!(payer, [101, 102, 103].map(|amount| start - amount - fee));
+        let left: Vec<u64> = [101, 102, 103]
+            .into_iter()
+            .zip(fees)
+            .map(|(amount, fee)| start - amount - fee)
+            .collect();
+        assert_eq!(payer, left);
         let payee = of(target.balances(2).await.expect("balances"));
         assert_eq!(payee, [101, 102, 103].map(|amount| start + amount));
+    }
+}
+
+#[tokio::test]
+async fn waiting_payments_are_counted_across_pages_without_child_blocks() {
+    for records_max in [1, 2, 4, 100] {
+        let behaviour = Behaviour {
+            records_max,
+            ..Behaviour::default()
+        };
+        let fake = Fake::start(1, behaviour.clone()).await.expect("a port");
+        let target = target(&fake, &behaviour, Signing::Passphrase).await;
+        let payments: Vec<Payment> = [1, 2, 2, 2, 2, 3]
+            .into_iter()
+            .zip(1..)
+            .map(|(chain, amount)| payment(chain, amount))
+            .collect();
+        assert!(target.submit(&payments).await.iter().all(Result::is_ok));
+        let status = target.status().await.expect("a status");
+        assert_eq!(status.unconfirmed, 6, "{records_max} a page");
     }
 }
 
@@ -130,7 +155,7 @@ async fn what_goes_wrong_has_a_code_and_the_next_one_goes_well() {
             "lab.target_malformed"
         ]
     );
-    let full = target.submit(&[payment(2, 1)]).await;
+    let full = target.submit(&[payment(2, 6)]).await;
     assert_eq!(
         full[0].as_ref().map_err(|fault| fault.code.as_str()),
         Err("nxt.error_4"),

@@ -1,4 +1,5 @@
-//! `POST /nxt?requestType=...` with form parameters, over persistent HTTP/1.1 connections.
+//! `/nxt?requestType=...` over persistent HTTP/1.1 connections: reads as GET, and everything with a secret or an effect
+//! as POST with form parameters, so that no secret is in a URL.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -58,9 +59,24 @@ impl Http {
         })
     }
 
-    /// Sends a request and returns the answer's object. An `errorCode` in it becomes the fault `nxt.error_N`.
-    pub async fn call(&self, request: &str, form: &[(&str, &str)]) -> Result<Value, Fault> {
-        let answer = timeout(self.patience, self.exchange(request, form)).await;
+    /// Reads: sends the parameters in the URL. Returns the answer's object. An `errorCode` in it becomes the fault
+    /// `nxt.error_N`.
+    pub async fn get(&self, request: &str, parameters: &[(&str, &str)]) -> Result<Value, Fault> {
+        self.call(Method::GET, request, parameters).await
+    }
+
+    /// Sends the parameters as a form, so that secrets stay out of the server's log of URLs. Returns as [`Self::get`].
+    pub async fn post(&self, request: &str, form: &[(&str, &str)]) -> Result<Value, Fault> {
+        self.call(Method::POST, request, form).await
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        request: &str,
+        form: &[(&str, &str)],
+    ) -> Result<Value, Fault> {
+        let answer = timeout(self.patience, self.exchange(method, request, form)).await;
         let bytes = answer.map_err(|_| {
             let message = format!(
                 "{}: no answer to {request} within {:?}",
@@ -104,21 +120,31 @@ impl Http {
         }
     }
 
-    async fn exchange(&self, request: &str, form: &[(&str, &str)]) -> Result<Bytes, Fault> {
-        let mut body = String::new();
-        for (name, value) in form {
-            let apart = if body.is_empty() { "" } else { "&" };
-            body.push_str(&format!("{apart}{name}={}", encoded(value)));
+    async fn exchange(
+        &self,
+        method: Method,
+        request: &str,
+        form: &[(&str, &str)],
+    ) -> Result<Bytes, Fault> {
+        let pairs = form
+            .iter()
+            .map(|(name, value)| format!("{name}={}", encoded(value)));
+        let parameters = pairs.collect::<Vec<_>>().join("&");
+        let mut path = format!("/nxt?requestType={request}");
+        let mut body = Bytes::new();
+        match method {
+            Method::POST => body = Bytes::from(parameters),
+            _ if parameters.is_empty() => {}
+            _ => path.push_str(&format!("&{parameters}")),
         }
-        let body = Bytes::from(body);
         let lost = |error: &dyn std::fmt::Display| {
             fault(UNREACHABLE, format!("{}: {error}", self.address))
         };
         loop {
             let (mut connection, kept) = self.connection().await?;
             let made = Request::builder()
-                .method(Method::POST)
-                .uri(format!("/nxt?requestType={request}"))
+                .method(method.clone())
+                .uri(path.as_str())
                 .header(HOST, &self.address)
                 .header(
                     CONTENT_TYPE,

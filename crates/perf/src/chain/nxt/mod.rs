@@ -6,6 +6,9 @@
 //! reads with `getBlockchainStatus`, `getBlock`, `getTransaction`, `getBalances` (or `getBalance`),
 //! `getUnconfirmedTransactions` and `getPeers`. It controls forging with `startForging`, `stopForging` and
 //! `startBundler`.
+//!
+//! The requests have the form of recorded exchanges with a real node, and its recorded answers test the driver:
+//! `crates/perf/tests/data/ardor-recorded`.
 
 pub mod fake;
 mod http;
@@ -30,7 +33,7 @@ const UNKNOWN: &str = "nxt.error_5";
 const NO_SUCH_REQUEST: &str = "nxt.error_1";
 /// Upper limit on blocks requested at a time: each is a call of its own.
 const BLOCKS_MAX: u32 = 50;
-/// Upper limit on unconfirmed transactions counted. A pool of the family is far smaller.
+/// Upper limit on unconfirmed transactions counted on one chain. A pool of the family is far smaller.
 const UNCONFIRMED_MAX: u64 = 1_000_000;
 
 /// How transactions are signed.
@@ -93,7 +96,7 @@ impl NxtTarget {
         let mut accounts = Vec::with_capacity(options.passphrases.len());
         for passphrase in &options.passphrases {
             let answer = http
-                .call("getAccountId", &[("secretPhrase", passphrase.expose())])
+                .post("getAccountId", &[("secretPhrase", passphrase.expose())])
                 .await?;
             accounts.push(Account {
                 id: read::text(&answer, "account")?.to_owned(),
@@ -126,7 +129,7 @@ impl NxtTarget {
                     ("chain", &id),
                     ("minRateNQTPerFXT", "0"),
                 ];
-                self.http.call("startBundler", &form).await?;
+                self.http.post("startBundler", &form).await?;
             }
         }
         Ok(())
@@ -160,7 +163,7 @@ impl NxtTarget {
             Signing::Passphrase => ("secretPhrase", secret),
             Signing::Prepared => ("publicKey", from.public_key.as_str()),
         };
-        let form = [
+        let mut form = vec![
             ("chain", id.as_str()),
             ("recipient", &to.id),
             ("amountNQT", &amount),
@@ -168,7 +171,10 @@ impl NxtTarget {
             ("deadline", &deadline),
             signer,
         ];
-        let sent = self.http.call("sendMoney", &form).await?;
+        if self.options.signing == Signing::Prepared {
+            form.push(("broadcast", "false"));
+        }
+        let sent = self.http.post("sendMoney", &form).await?;
         if self.options.signing == Signing::Passphrase {
             return read::key(&sent, "fullHash");
         }
@@ -177,33 +183,52 @@ impl NxtTarget {
             ("unsignedTransactionBytes", unsigned),
             ("secretPhrase", secret),
         ];
-        let signed = self.http.call("signTransaction", &form).await?;
+        let signed = self.http.post("signTransaction", &form).await?;
         let bytes = read::text(&signed, "transactionBytes")?;
         let form = [("transactionBytes", bytes)];
-        let broadcast = self.http.call("broadcastTransaction", &form).await?;
+        let broadcast = self.http.post("broadcastTransaction", &form).await?;
         read::key(&broadcast, "fullHash")
     }
 
-    async fn waiting(&self) -> Result<u64, Fault> {
-        let most = (UNCONFIRMED_MAX - 1).to_string();
-        let form = [("firstIndex", "0"), ("lastIndex", most.as_str())];
-        let answer = self.http.call("getUnconfirmedTransactions", &form).await?;
-        Ok(read::list(&answer, "unconfirmedTransactions")?.len() as u64)
+    /// Counts the payments that wait on all chains. The parent chain's list has the child blocks on offer too, which are
+    /// no payments. A server that limits its lists to `page` entries is asked for the further ones.
+    async fn waiting(&self, page: Option<u64>) -> Result<u64, Fault> {
+        let mut waiting = 0;
+        for chain in &self.options.chains {
+            let id = chain.id.0.to_string();
+            let mut read = 0;
+            while read < UNCONFIRMED_MAX {
+                let first = read.to_string();
+                let mut form = vec![("chain", id.as_str())];
+                if read > 0 {
+                    form.push(("firstIndex", first.as_str()));
+                }
+                let answer = self.http.get("getUnconfirmedTransactions", &form).await?;
+                let list = read::list(&answer, "unconfirmedTransactions")?;
+                let payments = list.iter().filter(|one| !read::is_child_block(one));
+                waiting += payments.count() as u64;
+                read += list.len() as u64;
+                // A shorter list is the last one. A longer one comes from a server that does not limit its lists.
+                if list.is_empty() || page != Some(list.len() as u64) {
+                    break;
+                }
+            }
+        }
+        Ok(waiting)
     }
 
     async fn where_it_stands(&self) -> Result<ChainStatus, Fault> {
-        let answer = self.http.call("getBlockchainStatus", &[]).await?;
-        let peers = self
-            .http
-            .call("getPeers", &[("state", "CONNECTED")])
-            .await?;
+        let answer = self.http.get("getBlockchainStatus", &[]).await?;
+        let peers = self.http.get("getPeers", &[("state", "CONNECTED")]).await?;
+        // Members of the family without this limit do not name it.
+        let page = read::whole(&answer, "maxAPIRecords").ok();
         Ok(ChainStatus {
             // The server's count includes genesis, so it is at least 1.
             height: read::whole(&answer, "numberOfBlocks")?
                 .checked_sub(1)
                 .ok_or_else(|| read::missing("numberOfBlocks"))?,
             tip: read::text(&answer, "lastBlock")?.to_owned(),
-            unconfirmed: self.waiting().await?,
+            unconfirmed: self.waiting(page).await?,
             peers: read::list(&peers, "peers")?.len() as u64,
         })
     }
@@ -213,8 +238,12 @@ impl NxtTarget {
         let mut transactions = 0u64;
         for height in (from..).take(most.min(BLOCKS_MAX) as usize) {
             let height = height.to_string();
-            let form = [("height", height.as_str()), ("includeTransactions", "true")];
-            match self.http.call("getBlock", &form).await {
+            let form = [
+                ("height", height.as_str()),
+                ("includeTransactions", "true"),
+                ("includeExecutedPhased", "false"),
+            ];
+            match self.http.get("getBlock", &form).await {
                 Ok(answer) => {
                     let block = read::block(&answer)?;
                     transactions += block.transactions();
@@ -243,7 +272,7 @@ impl NxtTarget {
         form.extend(ids.iter().map(|id| ("chain", id.as_str())));
         let chains = self.options.chains.iter().zip(&ids);
         let mut found = Vec::new();
-        match self.http.call("getBalances", &form).await {
+        match self.http.get("getBalances", &form).await {
             Ok(answer) => {
                 for (chain, id) in chains {
                     found.push((
@@ -256,7 +285,7 @@ impl NxtTarget {
             Err(fault) if fault.code == NO_SUCH_REQUEST => {
                 for (chain, id) in chains {
                     let form = [("account", account.id.as_str()), ("chain", id.as_str())];
-                    let answer = self.http.call("getBalance", &form).await?;
+                    let answer = self.http.get("getBalance", &form).await?;
                     found.push((chain.id, read::whole(&answer, "balanceNQT")?));
                 }
             }
@@ -270,7 +299,7 @@ impl NxtTarget {
         for chain in &self.options.chains {
             let id = chain.id.0.to_string();
             let form = [("fullHash", hash.as_str()), ("chain", id.as_str())];
-            match self.http.call("getTransaction", &form).await {
+            match self.http.get("getTransaction", &form).await {
                 // A waiting transaction has no block, and the greatest possible number as its height.
                 Ok(answer) if answer["block"] == Value::Null => return Ok(Fate::Waiting),
                 Ok(answer) => return Ok(Fate::InBlock(read::whole(&answer, "height")?)),
@@ -335,7 +364,7 @@ impl ChainTarget for NxtTarget {
             let request = if on { "startForging" } else { "stopForging" };
             for forger in &self.options.forgers {
                 let form = [("secretPhrase", self.passphrase(*forger)?)];
-                self.http.call(request, &form).await?;
+                self.http.post(request, &form).await?;
             }
             Ok(())
         })

@@ -62,15 +62,13 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
             .unwrap_or_default()
             .to_owned(),
         time_s: whole(value, "timestamp")?,
-        // Members of the family that lack it show a size of 0. No figure depends on it.
-        bytes: whole(value, "payloadLength").unwrap_or(0),
+        // Ardor does not name the size of a block, Nxt does.
+        bytes: whole(value, "payloadLength").ok(),
         ..BlockSeen::default()
     };
     for transaction in list(value, "transactions")? {
         let attachment = &transaction["attachment"];
-        if transaction["type"].as_i64() != Some(CHILD_BLOCK)
-            || attachment["childTransactionFullHashes"].is_null()
-        {
+        if !is_child_block(transaction) {
             block.parent_count += 1;
             block.keys.push(key(transaction, "fullHash")?);
             continue;
@@ -89,6 +87,12 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
         });
     }
     Ok(block)
+}
+
+/// Returns whether a transaction of the parent chain is a child block that names the transactions it carries.
+pub fn is_child_block(transaction: &Value) -> bool {
+    transaction["type"].as_i64() == Some(CHILD_BLOCK)
+        && !transaction["attachment"]["childTransactionFullHashes"].is_null()
 }
 
 /// Reads the chain of an object; the parent chain if the family member has only one.
@@ -127,7 +131,7 @@ mod tests {
                 block.bytes,
                 block.transactions()
             ),
-            (7, 70, 334, 3)
+            (7, 70, Some(334), 3)
         );
         assert_eq!(
             (block.id.as_str(), block.previous.as_str()),

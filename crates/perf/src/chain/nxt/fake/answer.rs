@@ -1,22 +1,39 @@
 //! The fake's answers to each request.
 
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
 
-use serde_json::{Value, json};
-
-use super::world::{Made, Paid, World, account, account_of_key, public_key};
+use super::form::{Form, chain_of};
+use super::names::{account, account_of_key, address, hash, public_key};
+use super::objects;
+use super::paid::Paid;
+use super::refusal::Refusal;
+use super::world::World;
 use crate::chain::{ChainId, TxKey};
 
-/// A parsed form: the last value of each name.
-pub type Form = BTreeMap<String, String>;
+/// The answer to a request.
+type Answer = Result<Value, Refusal>;
 
-/// The answer to a request: an object, or `errorCode` and a description.
-type Answer = Result<Value, (i64, &'static str)>;
+/// The minimum fee of a payment, in minor units of the parent token: a whole one, or a hundredth for a child chain's.
+const FEE_MIN_PARENT: u64 = 100_000_000;
+const FEE_MIN_CHILD: u64 = 1_000_000;
 
-const INCORRECT: (i64, &str) = (4, "Incorrect or missing parameter");
+/// Requests with a secret or an effect. They are accepted as POST only.
+const POSTED: [&str; 7] = [
+    "getAccountId",
+    "sendMoney",
+    "signTransaction",
+    "broadcastTransaction",
+    "startForging",
+    "stopForging",
+    "startBundler",
+];
 
 /// Returns the object that answers a request.
-pub fn answer(world: &World, request: &str, form: &Form) -> Value {
+pub fn answer(world: &World, request: &str, form: &Form, is_post: bool) -> Value {
+    if POSTED.contains(&request) && !is_post {
+        let words = "This request is only accepted using POST!".to_owned();
+        return Refusal::Plain(1, words).json();
+    }
     let given = match request {
         "getAccountId" => account_id(form),
         "sendMoney" => send_money(world, form),
@@ -27,187 +44,223 @@ pub fn answer(world: &World, request: &str, form: &Form) -> Value {
         "getTransaction" => get_transaction(world, form),
         "getBalances" if world.behaviour.has_get_balances => balances(world, form),
         "getBalance" => balance(world, form),
-        "getUnconfirmedTransactions" => Ok(unconfirmed(world)),
+        "getUnconfirmedTransactions" => unconfirmed(world, form),
         "getPeers" => Ok(json!({ "peers": [] })),
-        "startForging" | "stopForging" => {
-            world.lock().forging = request == "startForging";
-            Ok(json!({ "forging": true }))
-        }
-        "startBundler" => Ok(json!({ "totalFeesLimitFQT": "0" })),
-        _ => Err((1, "Incorrect request")),
+        "startForging" => start_forging(world, form),
+        "stopForging" => stop_forging(world, form),
+        "startBundler" => start_bundler(world, form),
+        _ => Err(Refusal::no_such_request()),
     };
-    given.unwrap_or_else(|(code, words)| refusal(code, words))
+    match given {
+        Ok(mut value) => {
+            value["requestProcessingTime"] = json!(0);
+            value
+        }
+        Err(refusal) => refusal.json(),
+    }
 }
 
-/// Returns a refusal as the family writes it: with status 200.
-pub fn refusal(code: i64, words: &str) -> Value {
-    json!({ "errorCode": code, "errorDescription": words })
-}
-
-fn field<'f>(form: &'f Form, name: &str) -> Result<&'f str, (i64, &'static str)> {
-    form.get(name).map(String::as_str).ok_or(INCORRECT)
-}
-
-fn whole(form: &Form, name: &str) -> Result<u64, (i64, &'static str)> {
-    field(form, name)?.parse().map_err(|_| INCORRECT)
-}
-
-fn chain(form: &Form) -> Result<ChainId, (i64, &'static str)> {
-    match form.get("chain") {
-        None => Ok(ChainId::PARENT),
-        Some(text) => text.parse().map(ChainId).map_err(|_| INCORRECT),
+/// Returns the refusal of a payment for lack of funds, without a look at the balance.
+pub fn unfunded(form: &Form) -> Refusal {
+    // A broadcast has no such fields: its amounts are in its bytes.
+    Refusal::Funds {
+        chain: ChainId::PARENT,
+        amount: form.whole("amountNQT").unwrap_or(0),
+        fee: form.whole("feeNQT").unwrap_or(0),
+        balance: 0,
     }
 }
 
 fn account_id(form: &Form) -> Answer {
-    let secret = field(form, "secretPhrase")?;
-    Ok(json!({ "account": account(secret), "publicKey": public_key(secret) }))
+    let secret = form.field("secretPhrase")?;
+    let id = account(secret);
+    Ok(json!({ "account": id, "accountRS": address(&id), "publicKey": public_key(secret) }))
 }
 
 fn send_money(world: &World, form: &Form) -> Answer {
-    let from = match form.get("secretPhrase") {
-        Some(secret) => account(secret),
-        None => account_of_key(field(form, "publicKey")?).ok_or(INCORRECT)?,
+    let chains = &world.behaviour.chains;
+    let chain = form.chain(chains)?;
+    let from_key = match form.get("secretPhrase") {
+        Some(secret) => public_key(secret),
+        None => form.field("publicKey")?.to_owned(),
+    };
+    let least = match chain {
+        ChainId::PARENT => FEE_MIN_PARENT,
+        _ => FEE_MIN_CHILD,
     };
     let paid = Paid {
-        key: TxKey::default(),
-        chain: chain(form)?,
-        from,
-        to: field(form, "recipient")?.to_owned(),
-        amount: whole(form, "amountNQT")?,
-        fee: whole(form, "feeNQT")?,
+        chain,
+        from: account_of_key(&from_key).ok_or_else(|| Refusal::incorrect("publicKey"))?,
+        from_key,
+        to: form.field("recipient")?.to_owned(),
+        amount: form.whole("amountNQT")?,
+        fee: match form.field("feeNQT")? {
+            // The node chooses the fee: with the rates of bundlers, of which this one knows none.
+            "-1" => 0,
+            _ => form.whole("feeNQT")?,
+        },
+        deadline: form.whole("deadline")?,
+        timestamp: world.time_s(),
     };
-    field(form, "deadline")?;
-    if form.contains_key("secretPhrase") {
-        let key = world.accept(paid)?;
-        return Ok(json!({ "fullHash": key.to_string(), "broadcasted": true }));
+    if paid.fee < least {
+        let mut names = chains.iter().filter(|one| one.id == chain);
+        let name = names.next().map_or("", |chain| chain.name.as_str());
+        let tokens = least as f64 / 1e8;
+        return Err(Refusal::Fee(format!(
+            "Please include fee in {name} equivalent to at least {tokens:.6}"
+        )));
     }
-    let bytes = json!([paid.chain.0, paid.from, paid.to, paid.amount, paid.fee]).to_string();
-    Ok(json!({ "unsignedTransactionBytes": primitives::hex::encode(bytes.as_bytes()) }))
+    if form.get("secretPhrase").is_none() {
+        return Ok(json!({
+            "broadcasted": false,
+            "minimumFeeFQT": least.to_string(),
+            "transactionJSON": objects::unsigned(&paid),
+            "unsignedTransactionBytes": paid.unsigned(),
+        }));
+    }
+    let key = world.accept(&paid)?;
+    Ok(json!({
+        "broadcasted": true,
+        "fullHash": key.to_string(),
+        "minimumFeeFQT": least.to_string(),
+        "signatureHash": hash(&paid.signature()),
+        "transactionBytes": paid.signed(),
+        "transactionJSON": objects::signed(&paid),
+        "unsignedTransactionBytes": paid.unsigned(),
+    }))
 }
 
 fn sign(form: &Form) -> Answer {
-    let unsigned = field(form, "unsignedTransactionBytes")?;
-    let signer = account(field(form, "secretPhrase")?);
-    let paid = paid(unsigned).ok_or(INCORRECT)?;
-    match paid.from == signer {
-        true => Ok(json!({ "transactionBytes": unsigned, "verify": true })),
-        false => Err((
-            4,
-            "Secret phrase doesn't match transaction sender public key",
-        )),
+    let (paid, _) = Paid::read(form.field("unsignedTransactionBytes")?)
+        .ok_or_else(|| Refusal::incorrect("unsignedTransactionBytes"))?;
+    if paid.from != account(form.field("secretPhrase")?) {
+        let rule = "Secret phrase doesn't match transaction sender public key";
+        return Err(Refusal::NotValid {
+            rule: format!("nxt.NxtException$NotValidException: {rule}"),
+            described: format!("Incorrect unsigned transaction json or bytes: {rule}"),
+        });
     }
+    Ok(json!({
+        "fullHash": paid.key().to_string(),
+        "signatureHash": hash(&paid.signature()),
+        "transactionBytes": paid.signed(),
+        "transactionJSON": objects::signed(&paid),
+        "verify": true,
+    }))
 }
 
 fn broadcast(world: &World, form: &Form) -> Answer {
-    let paid = paid(field(form, "transactionBytes")?).ok_or(INCORRECT)?;
-    let key = world.accept(paid)?;
-    Ok(json!({ "fullHash": key.to_string() }))
-}
-
-/// Parses the payment bytes that `sendMoney` returned.
-fn paid(bytes: &str) -> Option<Paid> {
-    let bytes = primitives::hex::decode(bytes)?;
-    let (chain, from, to, amount, fee) = serde_json::from_slice(&bytes).ok()?;
-    Some(Paid {
-        key: TxKey::default(),
-        chain: ChainId(chain),
-        from,
-        to,
-        amount,
-        fee,
-    })
+    match Paid::read(form.field("transactionBytes")?) {
+        Some((paid, true)) => {
+            let key = world.accept(&paid)?;
+            Ok(json!({ "fullHash": key.to_string() }))
+        }
+        _ => Err(Refusal::garbage()),
+    }
 }
 
 fn status(world: &World) -> Value {
     let state = world.lock();
     let last = state.blocks.last().map_or("", |block| block.id.as_str());
-    json!({ "numberOfBlocks": state.blocks.len(), "lastBlock": last })
-}
-
-fn get_block(world: &World, form: &Form) -> Answer {
-    let height = whole(form, "height")?;
-    let state = world.lock();
-    let at = usize::try_from(height).map_err(|_| INCORRECT)?;
-    let block = state.blocks.get(at).ok_or((4, "Incorrect \"height\""))?;
-    Ok(block_json(block, height))
-}
-
-fn block_json(block: &Made, height: u64) -> Value {
-    let mut children: BTreeMap<ChainId, Vec<String>> = BTreeMap::new();
-    let mut transactions = Vec::new();
-    for paid in &block.paid {
-        match paid.chain {
-            ChainId::PARENT => {
-                transactions.push(json!({ "type": -2, "fullHash": paid.key.to_string() }))
-            }
-            child => children
-                .entry(child)
-                .or_default()
-                .push(paid.key.to_string()),
-        }
-    }
-    for (chain, hashes) in children {
-        let attachment = json!({ "chain": chain.0, "childTransactionFullHashes": hashes });
-        transactions.push(json!({ "type": -1, "fullHash": TxKey::default().to_string(), "attachment": attachment }));
-    }
     json!({
-        "height": height,
-        "block": block.id,
-        "previousBlock": block.previous,
-        "timestamp": block.time_s,
-        "payloadLength": block.paid.len() * 149,
-        "transactions": transactions,
+        "apiProxy": false,
+        "application": "a fake of the Ardor/Nxt family",
+        "blockchainState": "UP_TO_DATE",
+        "correctInvalidFees": false,
+        "cumulativeDifficulty": state.blocks.len().to_string(),
+        "currentMinRollbackHeight": 0,
+        "includeExpiredPrunable": true,
+        "isDownloading": false,
+        "isLightClient": false,
+        "isScanning": false,
+        "isTestnet": true,
+        "lastBlock": last,
+        "lastBlockchainFeeder": null,
+        "lastBlockchainFeederHeight": 0,
+        "ledgerTrimKeep": 0,
+        "maxAPIRecords": world.behaviour.records_max,
+        "maxPrunableLifetime": 0,
+        "maxRollback": 800,
+        "numberOfBlocks": state.blocks.len(),
+        "services": ["CORS"],
+        "time": world.time_s(),
+        "version": "0",
     })
 }
 
+fn get_block(world: &World, form: &Form) -> Answer {
+    let height = form.whole("height")?;
+    let at = usize::try_from(height).map_err(|_| Refusal::incorrect("height"))?;
+    objects::block(&world.lock(), at, &world.forger()).ok_or_else(|| Refusal::incorrect("height"))
+}
+
 fn get_transaction(world: &World, form: &Form) -> Answer {
-    let key = TxKey::parse(field(form, "fullHash")?).ok_or(INCORRECT)?;
-    let chain = chain(form)?;
-    let is = |paid: &Paid| paid.key == key && paid.chain == chain;
+    let key =
+        TxKey::parse(form.field("fullHash")?).ok_or_else(|| Refusal::incorrect("fullHash"))?;
+    let chain = form.chain(&world.behaviour.chains)?;
     let state = world.lock();
-    if state.pool.iter().any(is) {
-        return Ok(json!({ "height": i32::MAX }));
+    let mut pool = state.pool.iter();
+    if let Some(paid) = pool.find(|paid| paid.chain == chain && paid.key() == key) {
+        return Ok(objects::signed(paid));
     }
-    let found = state
-        .blocks
-        .iter()
-        .position(|block| block.paid.iter().any(is));
-    let height = found.ok_or((5, "Unknown transaction"))?;
-    Ok(json!({ "height": height, "block": state.blocks[height].id }))
+    objects::in_block(&state, key, chain).ok_or_else(|| Refusal::unknown("transaction"))
 }
 
 fn balances(world: &World, form: &Form) -> Answer {
-    let account = field(form, "account")?;
-    let state = world.lock();
-    let chains = world.behaviour.chains.iter().map(|chain| {
-        let balance = state
-            .balances
-            .get(&(account.to_owned(), chain.id))
-            .copied()
-            .unwrap_or(0);
-        (
-            chain.id.0.to_string(),
-            json!({ "balanceNQT": balance.to_string() }),
-        )
-    });
-    let balances: serde_json::Map<String, Value> = chains.collect();
+    let account = form.field("account")?;
+    form.field("chain")?;
+    let mut balances = Map::new();
+    for name in form.all("chain") {
+        let chain = chain_of(name, &world.behaviour.chains)?;
+        balances.insert(chain.0.to_string(), world.balance_json(account, chain));
+    }
     Ok(json!({ "balances": balances }))
 }
 
 /// Returns a balance. An unknown account has 0, as in the family.
 fn balance(world: &World, form: &Form) -> Answer {
-    let account = field(form, "account")?.to_owned();
-    let balance = world.lock().balances.get(&(account, chain(form)?)).copied();
-    Ok(json!({ "balanceNQT": balance.unwrap_or(0).to_string() }))
+    let chain = form.chain(&world.behaviour.chains)?;
+    Ok(world.balance_json(form.field("account")?, chain))
 }
 
-fn unconfirmed(world: &World) -> Value {
-    let state = world.lock();
-    let list: Vec<Value> = state
-        .pool
-        .iter()
-        .map(|paid| json!({ "fullHash": paid.key.to_string() }))
-        .collect();
-    json!({ "unconfirmedTransactions": list })
+fn unconfirmed(world: &World, form: &Form) -> Answer {
+    let chain = form.chain(&world.behaviour.chains)?;
+    let first = match form.get("firstIndex") {
+        Some(_) => form.whole("firstIndex")?,
+        None => 0,
+    };
+    let first = usize::try_from(first).map_err(|_| Refusal::incorrect("firstIndex"))?;
+    let window = (first, world.behaviour.records_max);
+    let page = objects::waiting(&world.lock().pool, chain, &world.forger(), window);
+    Ok(json!({ "unconfirmedTransactions": page }))
+}
+
+/// Starts forging. The fake names no time for the next block: it makes one at a set pace or on demand.
+fn start_forging(world: &World, form: &Form) -> Answer {
+    form.field("secretPhrase")?;
+    world.lock().forging = true;
+    Ok(json!({ "deadline": 0, "hitTime": 0 }))
+}
+
+fn stop_forging(world: &World, form: &Form) -> Answer {
+    form.field("secretPhrase")?;
+    let found = std::mem::replace(&mut world.lock().forging, false);
+    Ok(json!({ "forgersCount": 0, "foundAndStopped": found }))
+}
+
+fn start_bundler(world: &World, form: &Form) -> Answer {
+    let id = account(form.field("secretPhrase")?);
+    let rate = form.whole("minRateNQTPerFXT")?.to_string();
+    form.field("chain")?;
+    Ok(json!({
+        "announcedMinRateNQTPerFXT": rate,
+        "bundler": id,
+        "bundlerRS": address(&id),
+        "bundlingRules": [{ "feeCalculatorName": "MIN_FEE", "minRateNQTPerFXT": rate }],
+        "chain": form.chain(&world.behaviour.chains)?.0,
+        "currentTotalFeesFQT": "0",
+        "minRateNQTPerFXT": rate,
+        "overpayFQTPerFXT": "0",
+        "totalFeesLimitFQT": "0",
+    }))
 }

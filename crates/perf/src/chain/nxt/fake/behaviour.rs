@@ -31,17 +31,20 @@ pub struct Behaviour {
     pub double_every: u64,
     /// Amount of the parent token that each block mints for the first account.
     pub minted: u64,
+    /// Upper limit on the entries of a list in an answer.
+    pub records_max: usize,
     /// Whether it supports `getBalances`. Members of the family with one chain do not.
     pub has_get_balances: bool,
 }
 
 impl Default for Behaviour {
     fn default() -> Self {
+        // The minimum fees of the family.
         let chain = |id, name: &str| Chain {
             id: ChainId(id),
             name: name.to_owned(),
             decimals: 8,
-            fee: 1_000_000,
+            fee: if id == 1 { 100_000_000 } else { 1_000_000 },
         };
         Self {
             chains: vec![chain(1, "PARENT"), chain(2, "CHILD1"), chain(3, "CHILD2")],
@@ -55,6 +58,7 @@ impl Default for Behaviour {
             lose_every: 0,
             double_every: 0,
             minted: 0,
+            records_max: 100,
             has_get_balances: true,
         }
     }

@@ -1,10 +1,16 @@
 //! A small server of the Ardor/Nxt family with known behaviour, for testing the driver and whole runs.
 //!
 //! It speaks real HTTP on ports that the system chooses. All its nodes share one ledger in memory. Blocks come at a set
-//! pace or on demand. It checks balances only: it has no signatures, no peers and no forks.
+//! pace or on demand. It checks balances and fees only: its signatures are hashes, and it has no peers and no forks. Its
+//! answers have the fields and types of a real node's, which `tests/it/nxt_recorded` compares with recorded ones.
 
 mod answer;
 mod behaviour;
+mod form;
+mod names;
+mod objects;
+mod paid;
+mod refusal;
 mod serve;
 mod world;
 

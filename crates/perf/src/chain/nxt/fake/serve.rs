@@ -12,7 +12,9 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::answer::{Form, answer, refusal};
+use super::answer::{answer, unfunded};
+use super::form::Form;
+use super::refusal::Refusal;
 use super::world::{Turn, World};
 
 /// The longest form that is read.
@@ -46,58 +48,32 @@ async fn handle(
     world: Arc<World>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let query = read_form(request.uri().query().unwrap_or_default());
-    let is_post = request.method() == Method::POST && request.uri().path() == "/nxt";
+    let query = Form::read(request.uri().query().unwrap_or_default());
+    let is_post = request.method() == Method::POST;
+    let is_read = request.method() == Method::GET;
+    let is_here = request.uri().path() == "/nxt";
     let body = Limited::new(request.into_body(), FORM_BYTES_MAX)
         .collect()
         .await;
-    let text = match body {
-        Ok(body) if is_post => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
-        _ => return Ok(respond(refusal(1, "Incorrect request").to_string())),
+    let form = match body {
+        Ok(body) if is_here && is_post => Form::read(&String::from_utf8_lossy(&body.to_bytes())),
+        Ok(_) if is_here && is_read => query.clone(),
+        _ => return Ok(respond(Refusal::no_such_request().json().to_string())),
     };
-    let name = query.get("requestType").cloned().unwrap_or_default();
-    if ["sendMoney", "broadcastTransaction"].contains(&name.as_str()) {
+    let name = query.get("requestType").unwrap_or_default();
+    // Only a call that would bring a payment into the pool is a submission.
+    let prepares = name == "sendMoney" && form.get("secretPhrase").is_none();
+    if ["sendMoney", "broadcastTransaction"].contains(&name) && !prepares {
         tokio::time::sleep(world.behaviour.slow).await;
         match world.turn() {
             Turn::Serve => {}
-            Turn::Refuse => return Ok(respond(refusal(6, "Not enough funds").to_string())),
+            Turn::Refuse => return Ok(respond(unfunded(&form).json().to_string())),
             Turn::Malformed => return Ok(respond("<html>Bad gateway</html>".to_owned())),
         }
     }
-    Ok(respond(
-        answer(&world, &name, &read_form(&text)).to_string(),
-    ))
+    Ok(respond(answer(&world, name, &form, is_post).to_string()))
 }
 
 fn respond(text: String) -> Response<Full<Bytes>> {
     Response::new(Full::new(Bytes::from(text)))
-}
-
-/// Returns the names and values of a form or a query.
-fn read_form(text: &str) -> Form {
-    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (decoded(name), decoded(value)))
-        .collect()
-}
-
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = bytes
-            .get(at + 1..at + 3)
-            .and_then(|two| std::str::from_utf8(two).ok());
-        match (byte, hex.and_then(|two| u8::from_str_radix(two, 16).ok())) {
-            (b'%', Some(value)) => {
-                out.push(value);
-                at += 2;
-            }
-            (b'+', _) => out.push(b' '),
-            (other, _) => out.push(*other),
-        }
-        at += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

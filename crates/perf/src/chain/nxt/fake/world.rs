@@ -1,24 +1,17 @@
 //! The ledger of the fake.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use primitives::Hash;
+use serde_json::{Value, json};
 
 use super::behaviour::Behaviour;
+use super::names::{Forger, account, number, public_key};
+use super::paid::Paid;
+use super::refusal::Refusal;
 use crate::chain::{ChainId, TxKey};
-
-/// A payment that was accepted.
-#[derive(Clone, Debug)]
-pub struct Paid {
-    pub key: TxKey,
-    pub chain: ChainId,
-    pub from: String,
-    pub to: String,
-    pub amount: u64,
-    pub fee: u64,
-}
 
 /// A block.
 #[derive(Clone, Debug)]
@@ -36,6 +29,8 @@ pub struct FakeLedger {
     /// Amounts that pool transactions spend, by account and chain.
     pending: BTreeMap<(String, ChainId), u64>,
     pub pool: Vec<Paid>,
+    /// Keys of all accepted payments, forgotten ones included.
+    known: BTreeSet<TxKey>,
     /// The first is genesis.
     pub blocks: Vec<Made>,
     pub forging: bool,
@@ -101,36 +96,73 @@ impl World {
         }
     }
 
-    /// Accepts a payment, or returns `errorCode` and a description.
-    pub fn accept(&self, mut paid: Paid) -> Result<TxKey, (i64, &'static str)> {
+    /// Accepts a payment. One that was accepted before is accepted again without a further effect.
+    pub fn accept(&self, paid: &Paid) -> Result<TxKey, Refusal> {
         let mut state = self.lock();
-        if state.pool.len() >= self.behaviour.pool_max {
-            return Err((4, "Too many unconfirmed transactions"));
+        let key = paid.key();
+        if state.known.contains(&key) {
+            return Ok(key);
         }
-        let cost = paid
-            .amount
-            .checked_add(paid.fee)
-            .ok_or((4, "Incorrect amount"))?;
+        if state.pool.len() >= self.behaviour.pool_max {
+            let words = "Too many unconfirmed transactions".to_owned();
+            return Err(Refusal::Plain(4, words));
+        }
         let payer = (paid.from.clone(), paid.chain);
-        let balance = *state.balances.get(&payer).ok_or((5, "Unknown account"))?;
+        let balance = state.balances.get(&payer).copied();
+        let balance = balance.ok_or_else(|| Refusal::unknown("account"))?;
         let pending = state.pending.entry(payer).or_default();
-        let taken = pending.checked_add(cost).filter(|taken| *taken <= balance);
-        *pending = taken.ok_or((6, "Not enough funds"))?;
+        let cost = paid.amount.checked_add(paid.fee);
+        let taken = cost.and_then(|cost| pending.checked_add(cost));
+        let taken = taken.filter(|taken| *taken <= balance);
+        *pending = taken.ok_or(Refusal::Funds {
+            chain: paid.chain,
+            amount: paid.amount,
+            fee: paid.fee,
+            balance,
+        })?;
         state.accepted += 1;
+        state.known.insert(key);
         let at = state.accepted;
-        let mut text = format!("{at}");
-        text.push_str(&paid.from);
-        paid.key = TxKey(*Hash::plain(text.as_bytes()).as_bytes());
         let is = |every: u64| every > 0 && at.is_multiple_of(every);
         if is(self.behaviour.lose_every) {
-            return Ok(paid.key);
+            return Ok(key);
         }
-        let key = paid.key;
         if is(self.behaviour.double_every) {
             self.block_of(&mut state, vec![paid.clone()]);
         }
-        state.pool.push(paid);
+        state.pool.push(paid.clone());
         Ok(key)
+    }
+
+    /// Returns the seconds since the chain's beginning.
+    pub fn time_s(&self) -> u64 {
+        self.begun.elapsed().as_secs()
+    }
+
+    /// Returns the first account, which forges and bundles everything.
+    pub fn forger(&self) -> Forger {
+        let first = self.behaviour.passphrases.first();
+        let of =
+            |name: fn(&str) -> String| first.map_or_else(String::new, |first| name(first.expose()));
+        Forger {
+            id: of(account),
+            public_key: of(public_key),
+        }
+    }
+
+    /// Returns the object of a balance. The unconfirmed one has the payments that wait taken off.
+    pub fn balance_json(&self, account: &str, chain: ChainId) -> Value {
+        let state = self.lock();
+        let of = |amounts: &BTreeMap<(String, ChainId), u64>| {
+            let found = amounts.get(&(account.to_owned(), chain));
+            found.copied().unwrap_or(0)
+        };
+        let (balance, pending) = (of(&state.balances), of(&state.pending));
+        json!({
+            "balanceNQT": balance.to_string(),
+            // Payments that are put into two blocks on purpose may cost more than there is.
+            "unconfirmedBalanceNQT": balance.saturating_sub(pending).to_string(),
+        })
     }
 
     /// Makes a block, unless forging is stopped.
@@ -148,12 +180,7 @@ impl World {
     }
 
     fn block_of(&self, state: &mut FakeLedger, paid: Vec<Paid>) {
-        // The first account forges and bundles everything.
-        let first = self
-            .behaviour
-            .passphrases
-            .first()
-            .map_or_else(String::new, |first| account(first.expose()));
+        let first = self.forger().id;
         let minted = (first.clone(), ChainId::PARENT, self.behaviour.minted);
         for paid in &paid {
             let (payer, cost) = ((paid.from.clone(), paid.chain), paid.amount + paid.fee);
@@ -180,31 +207,8 @@ impl World {
         state.blocks.push(Made {
             id: number(&Hash::plain(format!("{previous}{}", paid.len()).as_bytes())).to_string(),
             previous,
-            time_s: self.begun.elapsed().max(Duration::ZERO).as_secs(),
+            time_s: self.time_s(),
             paid,
         });
     }
-}
-
-/// Returns the account id of a passphrase.
-pub fn account(passphrase: &str) -> String {
-    number(&Hash::plain(passphrase.as_bytes())).to_string()
-}
-
-/// Returns the account of a public key. In this fake a public key is the hash of its passphrase.
-pub fn account_of_key(public_key: &str) -> Option<String> {
-    let bytes = primitives::hex::decode_array::<32>(public_key)?;
-    Some(number(&Hash::from_bytes(bytes)).to_string())
-}
-
-/// Returns the public key of a passphrase.
-pub fn public_key(passphrase: &str) -> String {
-    primitives::hex::encode(Hash::plain(passphrase.as_bytes()).as_bytes())
-}
-
-/// Returns the short id: the first 8 bytes as a number.
-fn number(hash: &Hash) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
 }
