@@ -13,8 +13,10 @@ use crate::chain::{ChainId, TxKey};
 /// The answer to a request.
 type Answer = Result<Value, Refusal>;
 
+/// A token of the parent chain, in minor units.
+const TOKEN: u64 = 100_000_000;
 /// The minimum fee of a payment, in minor units of the parent token: a whole one, or a hundredth for a child chain's.
-const FEE_MIN_PARENT: u64 = 100_000_000;
+const FEE_MIN_PARENT: u64 = TOKEN;
 const FEE_MIN_CHILD: u64 = 1_000_000;
 
 /// Requests with a secret or an effect. They are accepted as POST only.
@@ -84,10 +86,6 @@ fn send_money(world: &World, form: &Form) -> Answer {
         Some(secret) => public_key(secret),
         None => form.field("publicKey")?.to_owned(),
     };
-    let least = match chain {
-        ChainId::PARENT => FEE_MIN_PARENT,
-        _ => FEE_MIN_CHILD,
-    };
     let paid = Paid {
         chain,
         from: account_of_key(&from_key).ok_or_else(|| Refusal::incorrect("publicKey"))?,
@@ -102,10 +100,18 @@ fn send_money(world: &World, form: &Form) -> Answer {
         deadline: form.whole("deadline")?,
         timestamp: world.time_s(),
     };
-    if paid.fee < least {
-        let mut names = chains.iter().filter(|one| one.id == chain);
-        let name = names.next().map_or("", |chain| chain.name.as_str());
-        let tokens = least as f64 / 1e8;
+    let found = chains.iter().find(|one| one.id == chain);
+    // A token with more decimals than fit into a number has an unreachable minimum.
+    let (name, whole) = found.map_or(("", 1), |one| {
+        (one.name.as_str(), 10u64.saturating_pow(one.decimals.into()))
+    });
+    // The minimum in the parent's token, and the same share of a token of this chain.
+    let least = match chain {
+        ChainId::PARENT => FEE_MIN_PARENT,
+        _ => FEE_MIN_CHILD,
+    };
+    if u128::from(paid.fee) * u128::from(TOKEN) < u128::from(least) * u128::from(whole) {
+        let tokens = least as f64 / TOKEN as f64;
         return Err(Refusal::Fee(format!(
             "Please include fee in {name} equivalent to at least {tokens:.6}"
         )));

@@ -39,15 +39,19 @@ pub struct Behaviour {
 
 impl Default for Behaviour {
     fn default() -> Self {
-        // The minimum fees of the family.
-        let chain = |id, name: &str| Chain {
+        // The decimals of a scenario's default chains, with the minimum fees of the family.
+        let chain = |id, name: &str, decimals, fee| Chain {
             id: ChainId(id),
             name: name.to_owned(),
-            decimals: 8,
-            fee: if id == 1 { 100_000_000 } else { 1_000_000 },
+            decimals,
+            fee,
         };
         Self {
-            chains: vec![chain(1, "PARENT"), chain(2, "CHILD1"), chain(3, "CHILD2")],
+            chains: vec![
+                chain(1, "PARENT", 8, 100_000_000),
+                chain(2, "CHILD1", 8, 1_000_000),
+                chain(3, "CHILD2", 4, 100),
+            ],
             passphrases: (0..10).map(|number| number.to_string().into()).collect(),
             balance: 1_000_000_000_000_000,
             block_every: None,
