@@ -4,3 +4,4 @@ mod agents;
 mod chain_run;
 mod honesty;
 mod nxt;
+mod nxt_recorded;

@@ -1,0 +1,7 @@
+//! The driver and its fake against recorded exchanges with a real Ardor node: `tests/data/ardor-recorded`.
+
+mod driver;
+mod recording;
+mod refusals;
+mod replay;
+mod shapes;
