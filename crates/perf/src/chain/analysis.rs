@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{Chain, ChainId, ChildCount};
-use crate::results::{BlockRange, FillRow, Fullest};
+use crate::results::{BlockRange, BlockTotals, FillRow, Fullest};
 
 /// Upper limit on the ranges in a table of rates: as many as a chart shows.
 pub const RANGES_MAX: u64 = 100;
 /// Upper limit on the rows of a table of fill.
 pub const FILL_ROWS_MAX: u64 = 60;
+/// Upper limit on the rows of the table by hundreds: as many as a block of a million transactions needs.
+pub const HUNDREDS_MAX: u64 = 10_000;
 /// Number of fullest blocks listed.
 pub const FULLEST_MAX: usize = 20;
 /// The published ranges: 10,000 blocks, and 100 transactions.
@@ -24,8 +26,10 @@ pub struct BlockRow {
     pub time_s: u64,
     /// Transactions of the parent chain, child blocks not counted.
     pub parent: u32,
-    /// Transactions of each child chain.
+    /// Transactions of each child block.
     pub children: Vec<ChildCount>,
+    /// Bytes of its body, if the node names them.
+    pub bytes: Option<u64>,
 }
 
 impl BlockRow {
@@ -112,6 +116,8 @@ pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
                 last.transactions += transactions;
                 last.per_s = per_s(last.transactions, last.seconds);
                 last.cumulative_per_s = cumulative_per_s;
+                last.end_s = Some(block.time_s);
+                last.totals = Some(totals(within(blocks, last.from, last.to)));
             }
             _ => ranges.push(BlockRange {
                 from: blocks[first].height,
@@ -120,6 +126,9 @@ pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
                 seconds,
                 per_s: per_s(transactions, seconds),
                 cumulative_per_s,
+                start_s: Some(before),
+                end_s: Some(block.time_s),
+                totals: Some(totals(&blocks[first..=at])),
             }),
         }
         before = block.time_s;
@@ -128,17 +137,49 @@ pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
     ranges
 }
 
+/// Returns the blocks of these heights; `blocks` are in order of height.
+fn within(blocks: &[BlockRow], from: u64, to: u64) -> &[BlockRow] {
+    let start = blocks.partition_point(|block| block.height < from);
+    let end = blocks.partition_point(|block| block.height <= to);
+    &blocks[start..end]
+}
+
+/// Returns the content of blocks. The bytes are known only if they are known of every block.
+#[must_use]
+pub fn totals(blocks: &[BlockRow]) -> BlockTotals {
+    let child_blocks = blocks.iter().map(|block| block.children.len() as u64);
+    let payload_bytes = blocks.iter().map(|block| block.bytes).sum::<Option<u64>>();
+    BlockTotals {
+        blocks: blocks.len() as u64,
+        parent: blocks.iter().map(|block| u64::from(block.parent)).sum(),
+        child: blocks.iter().map(BlockRow::in_children).sum(),
+        child_blocks: child_blocks.sum(),
+        payload_bytes: payload_bytes.filter(|_| !blocks.is_empty()),
+    }
+}
+
+/// Counts blocks by hundreds of transactions, as the published analysis does: every row up to the fullest block's.
+#[must_use]
+pub fn hundreds(blocks: &[BlockRow]) -> Vec<FillRow> {
+    rows(blocks, FILL_PUBLISHED, HUNDREDS_MAX)
+}
+
 /// Counts blocks by their number of transactions, in rows of `step`: 0, then 1 to `step`, and so on. Empty rows at the
 /// end are left out.
 #[must_use]
 pub fn fill(blocks: &[BlockRow], step: u64) -> Vec<FillRow> {
+    rows(blocks, step, FILL_ROWS_MAX * 2)
+}
+
+/// Returns rows of `step` transactions, `most` of them after the row of empty blocks.
+fn rows(blocks: &[BlockRow], step: u64, most: u64) -> Vec<FillRow> {
     let step = step.max(1);
     let mut rows: BTreeMap<u64, u64> = BTreeMap::new();
     for block in blocks {
         *rows.entry(block.transactions().div_ceil(step)).or_default() += 1;
     }
     let last = rows.keys().next_back().copied();
-    let last = last.map_or(0, |last| last.min(FILL_ROWS_MAX * 2) + 1);
+    let last = last.map_or(0, |last| last.min(most) + 1);
     (0..last)
         .map(|row| FillRow {
             from: if row == 0 { 0 } else { (row - 1) * step + 1 },
@@ -201,155 +242,4 @@ fn per_s(count: u64, seconds: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Blocks of height 1 on, from times and transactions: of the parent chain, of chain 2, of chain 3.
-    fn blocks(rows: &[(u64, u32, u32, u32)]) -> Vec<BlockRow> {
-        let row = |(at, (time_s, parent, two, three)): (usize, &(u64, u32, u32, u32))| {
-            let children = [(2, *two), (3, *three)]
-                .into_iter()
-                .filter(|(_, count)| *count > 0);
-            BlockRow {
-                height: at as u64 + 1,
-                time_s: *time_s,
-                parent: *parent,
-                children: children
-                    .map(|(chain, count)| ChildCount {
-                        chain: ChainId(chain),
-                        count,
-                    })
-                    .collect(),
-            }
-        };
-        rows.iter().enumerate().map(row).collect()
-    }
-
-    #[test]
-    fn rates_by_range_and_cumulative() {
-        let blocks = blocks(&[
-            (15, 10, 0, 0),
-            (20, 10, 30, 0),
-            (25, 0, 0, 0),
-            (30, 5, 5, 10),
-            (50, 100, 0, 0),
-        ]);
-        let found = ranges(&blocks, 10, 2);
-        let rows: Vec<_> = found
-            .iter()
-            .map(|row| {
-                (
-                    row.from,
-                    row.to,
-                    row.transactions,
-                    row.seconds,
-                    row.per_s,
-                    row.cumulative_per_s,
-                )
-            })
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                (1, 2, 50, 10.0, 5.0, 5.0),
-                (3, 4, 20, 10.0, 2.0, 3.5),
-                (5, 5, 100, 20.0, 5.0, 4.25),
-            ]
-        );
-        assert_eq!(block_seconds(&blocks, 10), 8.0);
-        assert_eq!(sum(&blocks), 170);
-        let one = [
-            (15, 1, 0, 0),
-            (15, 2, 0, 0),
-            (16, 3, 0, 0),
-            (18, 4, 0, 0),
-            (18, 5, 0, 0),
-        ];
-        let found = ranges(&self::blocks(&one), 15, 1);
-        let rows: Vec<_> = found
-            .iter()
-            .map(|row| (row.from, row.to, row.transactions, row.per_s))
-            .collect();
-        assert_eq!(rows, [(1, 3, 6, 6.0), (4, 5, 9, 4.5)], "time stood still");
-        assert!(ranges(&[], 0, 10).is_empty());
-        assert_eq!(block_seconds(&[], 0), 0.0);
-        assert_eq!(ranges(&blocks[..1], 15, 5)[0].per_s, 0.0, "no time passed");
-    }
-
-    #[test]
-    fn blocks_by_how_full_they_are() {
-        let blocks = blocks(&[
-            (1, 0, 0, 0),
-            (2, 1, 0, 0),
-            (3, 50, 50, 0),
-            (4, 101, 0, 0),
-            (5, 0, 0, 350),
-            (6, 0, 0, 0),
-        ]);
-        let rows: Vec<_> = fill(&blocks, 100)
-            .into_iter()
-            .map(|row| (row.from, row.to, row.blocks))
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                (0, 0, 2),
-                (1, 100, 2),
-                (101, 200, 1),
-                (201, 300, 0),
-                (301, 400, 1)
-            ]
-        );
-        assert!(fill(&[], 100).is_empty());
-    }
-
-    #[test]
-    fn the_fullest_blocks_of_each_chain() {
-        let mut rows = vec![(1, 3, 9, 0), (2, 7, 0, 4), (3, 3, 9, 1)];
-        rows.extend((0..30).map(|at| (4 + at, 1, 0, 0)));
-        let chain = |id, name: &str| Chain {
-            id: ChainId(id),
-            name: name.to_owned(),
-            ..Chain::default()
-        };
-        let found = fullest(
-            &blocks(&rows),
-            &[chain(1, "P"), chain(2, "A"), chain(3, "B")],
-        );
-        let names: Vec<&str> = found.iter().map(|list| list.of.as_str()).collect();
-        assert_eq!(names, ["parent", "A", "B", "all child chains"]);
-        assert_eq!(found[0].blocks[..4], [(2, 7), (1, 3), (3, 3), (4, 1)]);
-        assert_eq!(found[0].blocks.len(), FULLEST_MAX);
-        assert_eq!(found[1].blocks, [(1, 9), (3, 9)]);
-        assert_eq!(found[2].blocks, [(2, 4), (3, 1)]);
-        assert_eq!(found[3].blocks, [(3, 10), (1, 9), (2, 4)]);
-    }
-
-    #[test]
-    fn ranges_fit_the_page_and_are_the_published_ones_where_there_is_enough() {
-        for (blocks, each) in [
-            (0, 1),
-            (1, 1),
-            (100, 1),
-            (101, 2),
-            (1_000, 10),
-            (641_270, 10_000),
-            (5_000_000, 50_000),
-        ] {
-            assert_eq!(range_blocks(blocks), each, "{blocks}");
-            assert!(blocks / each <= RANGES_MAX);
-        }
-        for (most, step) in [
-            (0, 1),
-            (19, 1),
-            (20, 2),
-            (235, 20),
-            (999, 50),
-            (1_000, 100),
-            (6_000, 100),
-            (25_903, 500),
-        ] {
-            assert_eq!(fill_step(most), step, "{most}");
-        }
-    }
-}
+mod tests;

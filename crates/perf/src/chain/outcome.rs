@@ -80,8 +80,12 @@ pub fn outcome(seen: &ResultInput<'_>) -> ChainResult {
         ranges: analysis::ranges(blocks, seen.began_s, range_blocks),
         fill_step,
         fill: analysis::fill(blocks, fill_step),
+        hundreds: analysis::hundreds(blocks),
+        totals: Some(analysis::totals(blocks)),
         fullest: analysis::fullest(blocks, seen.chains),
         disk: disk(seen, &nodes),
+        // Read after the audit, from nodes that this run owns.
+        sizes: None,
         nodes,
     }
 }

@@ -29,9 +29,9 @@ impl Parts {
 }
 
 /// Writes the report into `folder`, which is created if needed: `report.json`, `report.html`, `report.csv` (points),
-/// `series.csv` (seconds) and `processes.csv`. For chains it also writes `ranges.csv`, `fill.csv` and `fullest.csv`. All
-/// files are first written under temporary names. Then each atomically replaces the earlier file, so a full disk leaves
-/// the earlier files intact. Returns the files, the page first.
+/// `series.csv` (seconds) and `processes.csv`. For chains it also writes `blocks.csv`, `ranges.csv`, `fill.csv`,
+/// `hundreds.csv` and `fullest.csv`. All files are first written under temporary names. Then each atomically replaces the
+/// earlier file, so a full disk leaves the earlier files intact. Returns the files, the page first.
 ///
 /// # Errors
 /// `lab.report_unwritten`.

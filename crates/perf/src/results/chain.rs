@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::block_totals::BlockTotals;
 use super::fault::Fault;
 use super::samples::Histogram;
+use super::store_sizes::StoreSizes;
 
 /// One stretch on a chain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,10 +38,20 @@ pub struct ChainResult {
     pub fill_step: u64,
     /// Blocks by how many transactions they have.
     pub fill: Vec<FillRow>,
+    /// Blocks by hundreds of transactions: every row up to the fullest block's, those without blocks included. Empty in
+    /// results of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hundreds: Vec<FillRow>,
+    /// The content of all these blocks; none in results of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<BlockTotals>,
     /// The fullest blocks: of the parent chain, of each child chain, of all child chains together.
     pub fullest: Vec<Fullest>,
     /// Files of the nodes over time.
     pub disk: Vec<DiskLook>,
+    /// The size of the first node's database after the load, if it ran on this machine for this run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<StoreSizes>,
 }
 
 /// One node.
@@ -74,6 +86,15 @@ pub struct BlockRange {
     pub per_s: f64,
     /// Transactions a second from the first range to this one.
     pub cumulative_per_s: f64,
+    /// The time of the block before its first, seconds since the chain's beginning; none in results of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<u64>,
+    /// The time of its last block, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_s: Option<u64>,
+    /// The content of its blocks; none in results of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<BlockTotals>,
 }
 
 /// Blocks with a similar number of transactions.
@@ -126,5 +147,29 @@ impl ChainResult {
         let transactions = last.transactions.checked_sub(first.transactions)?;
         let bytes = last.bytes.checked_sub(first.bytes)?;
         (transactions > 0 && bytes > 0).then(|| bytes as f64 / transactions as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_older_programs_are_read_and_written_as_they_were() {
+        let mut old = serde_json::to_value(ChainResult {
+            ranges: vec![BlockRange::default()],
+            ..ChainResult::default()
+        })
+        .expect("JSON");
+        for field in ["hundreds", "totals", "sizes"] {
+            assert!(old.get(field).is_none(), "{field} is left out");
+        }
+        old["blocks"] = 7.into();
+        let read: ChainResult = serde_json::from_value(old.clone()).expect("the former fields");
+        assert_eq!(
+            (read.blocks, read.totals, read.ranges[0].start_s),
+            (7, None, None)
+        );
+        assert_eq!(serde_json::to_value(read).expect("JSON"), old);
     }
 }

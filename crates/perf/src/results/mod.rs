@@ -1,12 +1,15 @@
 //! The results of a run of the laboratory: the one document behind every report, table and comparison, and its JSON.
 
+mod block_totals;
 mod chain;
 mod fault;
 mod lacking;
 mod model;
 mod percentile;
 mod samples;
+mod store_sizes;
 
+pub use block_totals::BlockTotals;
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
 pub use fault::Fault;
 pub use lacking::Lacking;
@@ -17,3 +20,4 @@ pub use model::{
 };
 pub use percentile::{LATENCY_PERCENTILES, Support, TO_BLOCK_PERCENTILES, samples_needed};
 pub use samples::Histogram;
+pub use store_sizes::StoreSizes;

@@ -86,6 +86,8 @@ pub enum Step {
     TakingBack,
     /// All books are read and compared.
     Audit,
+    /// The size of a chain's database is read: exported, after a shutdown, and after a restart.
+    Database,
 }
 
 impl Step {
@@ -102,6 +104,7 @@ impl Step {
             Step::Settle => "Settling",
             Step::TakingBack => "Taking back",
             Step::Audit => "Audit",
+            Step::Database => "Database size",
         }
     }
 }

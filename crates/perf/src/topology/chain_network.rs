@@ -32,6 +32,9 @@ const GENESIS_FILE: &str = "genesis.toml";
 const DATA: &str = "data";
 /// In a node's data: the write-ahead log of its store.
 const STORE_LOG: &str = "chain/log";
+/// In a node's data: its snapshots, and the one that shows the size of an export.
+const SNAPSHOTS: &str = "snapshots";
+const EXPORT: &str = "size-of-an-export";
 /// Initial whole tokens of each chain per test account, as far as the chain's supply limit allows.
 const TOKENS_EACH: u64 = 100_000_000;
 /// How long before the present a chain begins. A node's clock may differ a little.
@@ -236,6 +239,29 @@ impl ChainNetwork {
             node.process.stop(STOP_MAX)?;
         }
         Ok(())
+    }
+
+    /// Asks one node to finish and end.
+    pub fn stop(&mut self, at: usize) -> Result<(), NetworkError> {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.process.stop(STOP_MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a running node export its database: a snapshot in its data folder. Returns the snapshot's folder.
+    pub fn export(&self, at: usize) -> Result<PathBuf, NetworkError> {
+        let output = Command::new(&self.binary)
+            .args(["chain", "snapshot", EXPORT, "--node"])
+            .arg(self.folder(at))
+            .output()
+            .map_err(|source| system(&self.binary.display().to_string(), source))?;
+        match output.status.success() {
+            true => Ok(self.data(at).join(SNAPSHOTS).join(EXPORT)),
+            false => Err(NetworkError::Bootstrap(
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )),
+        }
     }
 
     /// Returns the number of nodes.

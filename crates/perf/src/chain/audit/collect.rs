@@ -150,6 +150,7 @@ async fn ask(
                 time_s: block.time_s,
                 parent: block.parent_count,
                 children: block.children.clone(),
+                bytes: block.bytes,
             });
         },
     )

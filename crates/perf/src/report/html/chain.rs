@@ -1,5 +1,7 @@
 //! The analysis of the blocks as charts and tables, for each point of a scenario about a chain.
 
+mod tables;
+
 use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::tables::table;
@@ -8,10 +10,12 @@ use crate::report::chart::{
 };
 use crate::report::figures::{bytes, figure as number, too_few_samples};
 use crate::report::headline::place;
-use crate::results::{ChainResult, Histogram, Point, Scenario, Stretch};
+use crate::results::{ChainResult, FillRow, Histogram, Point, Scenario, Stretch};
 
 /// Points shown; the files have all.
 const POINTS_MAX: usize = 40;
+/// The step of the published analysis of how full blocks are.
+const HUNDRED: u64 = 100;
 /// Forks of one node that are told one by one.
 const FORKS_MAX: usize = 20;
 
@@ -55,6 +59,7 @@ fn blocks(stretch: &Stretch, chain: &ChainResult) -> String {
     let charts = [
         rates(chain),
         fill(chain),
+        hundreds(chain),
         to_block(chain),
         disk(stretch, chain),
     ]
@@ -73,8 +78,12 @@ fn blocks(stretch: &Stretch, chain: &ChainResult) -> String {
         number(chain.in_blocks as f64),
     );
     format!(
-        "{summary}<div class=\"charts\">{charts}</div>{}{}",
+        "{summary}{}<div class=\"charts\">{charts}</div>{}{}{}{}{}",
+        tables::totals(chain),
         nodes(chain),
+        tables::sizes(chain),
+        tables::ranges(chain),
+        tables::hundreds(chain),
         fullest(chain)
     )
 }
@@ -129,34 +138,48 @@ fn fill(chain: &ChainResult) -> String {
     if chain.fill.is_empty() {
         return String::new();
     }
-    let step = chain.fill_step as f64;
-    let svg = columns(&Columns {
-        about: "Blocks by how many transactions they have".to_owned(),
-        title: "transactions in a block".to_owned(),
-        columns: chain
-            .fill
-            .iter()
-            .map(|row| Column {
-                from: if row.to == 0 {
-                    -step / 2.0
-                } else {
-                    row.from as f64 - 1.0
-                },
-                to: if row.to == 0 { 0.0 } else { row.to as f64 },
-                value: row.blocks as f64,
-                hint: format!(
-                    "{} to {} transactions: {} blocks",
-                    row.from, row.to, row.blocks
-                ),
-            })
-            .collect(),
-        line: Vec::new(),
-    });
     let about = format!(
         "blocks by transactions, in steps of {}; left of 0 are the empty ones",
-        number(step)
+        number(chain.fill_step as f64)
     );
-    figure("How full blocks are", &about, &svg, &[])
+    counted("How full blocks are", &about, &chain.fill, chain.fill_step)
+}
+
+/// Blocks by hundreds of transactions, if the other steps are not hundreds already.
+fn hundreds(chain: &ChainResult) -> String {
+    if chain.hundreds.is_empty() || chain.fill_step == HUNDRED {
+        return String::new();
+    }
+    counted(
+        "Blocks by hundreds",
+        "blocks by hundreds of transactions; left of 0 are the empty ones",
+        &chain.hundreds,
+        HUNDRED,
+    )
+}
+
+/// Draws numbers of blocks by their transactions, in steps.
+fn counted(title: &str, about: &str, rows: &[FillRow], step: u64) -> String {
+    let column = |row: &FillRow| Column {
+        // Empty blocks have a narrow column left of 0.
+        from: match row.to {
+            0 => -(step as f64) / 2.0,
+            _ => row.from as f64 - 1.0,
+        },
+        to: row.to as f64,
+        value: row.blocks as f64,
+        hint: format!(
+            "{} to {} transactions: {} blocks",
+            row.from, row.to, row.blocks
+        ),
+    };
+    let svg = columns(&Columns {
+        about: title.to_owned(),
+        title: "transactions in a block".to_owned(),
+        columns: rows.iter().map(column).collect(),
+        line: Vec::new(),
+    });
+    figure(title, about, &svg, &[])
 }
 
 /// Draws the time that payments take to a block.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use client::Endpoint;
 use primitives::SecretText;
 
+use super::sizes::store_sizes;
 use crate::chain::ChainTarget;
 use crate::chain::nxt::{self, NxtTarget, Signing};
 use crate::chain::ours::{self, TallyTarget};
@@ -14,6 +15,7 @@ use crate::load::Fault;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, ChainServers};
 use crate::report::number;
+use crate::results::StoreSizes;
 use crate::run::course::shown::Shown;
 use crate::run::error::RunError;
 use crate::run::event::{Event, Events, Step};
@@ -112,6 +114,28 @@ impl Ground {
     /// Returns the bytes on all disks together; `None` if they are not accessible.
     pub fn disk_bytes(&self) -> Option<u64> {
         self.network.as_ref()?.disk_bytes()
+    }
+
+    /// Reads the sizes of the first node's database, which is stopped and started in between; `None` for nodes that this
+    /// run did not start. A reading that fails is left out and shown.
+    pub async fn store_sizes(&mut self, events: &Events) -> Result<Option<StoreSizes>, RunError> {
+        let Some(mut network) = self.network.take() else {
+            return Ok(None);
+        };
+        let step = Shown::begin(events, Step::Database);
+        let read = tokio::task::spawn_blocking(move || {
+            let (sizes, failure) = store_sizes(&mut network, 0);
+            (network, sizes, failure)
+        });
+        let (network, sizes, failure) = read.await?;
+        self.network = Some(network);
+        let told = |(name, size): (&str, Option<u64>)| {
+            size.map(|size| format!("{} bytes {name}", number(size as f64)))
+        };
+        let words: Vec<String> = sizes.all().into_iter().filter_map(told).collect();
+        let words = words.into_iter().chain(failure.clone());
+        step.close(failure.is_none(), &words.collect::<Vec<_>>().join(", "));
+        Ok(Some(sizes))
     }
 
     /// Returns an error if a node has ended by itself.

@@ -3,11 +3,13 @@
 //!
 //! ```text
 //! nodes up -> balances noted -> load, look-outs on every node -> pools empty -> forging stops -> one tip -> audit -> result
+//!          -> size of the first node's database: exported, after a shutdown, after a restart
 //! ```
 //! The steps after the load belong to every stretch, even after a failure.
 
 mod ground;
 mod settle;
+mod sizes;
 mod stretch;
 mod sync;
 
@@ -96,7 +98,15 @@ impl Course<'_> {
             };
             let measured = measure.run().await;
             let died = ground.died();
-            if let Ok(measured) = measured {
+            let keep = self.options.keep && at + 1 == count;
+            if let Ok(mut measured) = measured {
+                // A network that is kept stays as the load left it.
+                if let Some(chain) = measured.stretch.chain.as_mut()
+                    && died.is_none()
+                    && !keep
+                {
+                    chain.sizes = ground.store_sizes(self.events).await?;
+                }
                 let results = &mut self.results[turn.point];
                 results.stretches.push(measured.stretch);
                 results.audits.push(measured.audit);
@@ -104,7 +114,6 @@ impl Course<'_> {
                 // A node that ended explains more than the failure that followed.
                 return Err(died.unwrap_or(error));
             }
-            let keep = self.options.keep && at + 1 == count;
             ground.end(keep, self.events).await;
             if let Some(died) = died {
                 return Err(died);
