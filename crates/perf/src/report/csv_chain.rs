@@ -47,6 +47,7 @@ pub fn tables(report: &Report) -> Vec<(&'static str, String)> {
         &|chain| {
             let mut row = vec![chain.blocks.to_string(), chain.transactions.to_string()];
             row.extend(content(chain.totals.as_ref()));
+            // Sizes that were not read are empty cells.
             let sizes = chain.sizes.clone().unwrap_or_default();
             row.extend(sizes.all().map(|(_, size)| known(size)));
             vec![row]

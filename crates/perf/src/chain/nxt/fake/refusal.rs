@@ -73,6 +73,7 @@ impl Refusal {
                 balance,
             } => {
                 let needed = u128::from(*amount) + u128::from(*fee);
+                // The payments that wait may take the balance too, so that nothing is missing from it alone.
                 let diff = needed.saturating_sub(u128::from(*balance));
                 json!({
                     "amount": amount.to_string(),

@@ -155,6 +155,7 @@ impl World {
         let state = self.lock();
         let of = |amounts: &BTreeMap<(String, ChainId), u64>| {
             let found = amounts.get(&(account.to_owned(), chain));
+            // An unknown account has nothing.
             found.copied().unwrap_or(0)
         };
         let (balance, pending) = (of(&state.balances), of(&state.pending));

@@ -37,7 +37,7 @@ pub fn totals(chain: &ChainResult) -> String {
         })
         .collect();
     let head = format!(
-        "<th class=\"l\">In {} blocks</th><th>Total</th><th>For each block</th>",
+        "<th class=\"l\">In {} blocks</th><th>Total</th><th>For each<br>block</th>",
         number(totals.blocks as f64)
     );
     table(&head, &rows)
@@ -61,7 +61,7 @@ pub fn sizes(chain: &ChainResult) -> String {
     };
     let rows: String = sizes.all().into_iter().map(row).collect();
     let head = format!(
-        "<th class=\"l\">Database of {}</th><th>Size</th><th>For each transaction</th>",
+        "<th class=\"l\">Database of {}</th><th>Size</th><th>For each<br>transaction</th>",
         words(&sizes.node, 60)
     );
     table(&head, &rows)
