@@ -33,6 +33,8 @@ pub const ERRORS: &[&[primitives::ErrorInfo]] = &[
     load::engine::ERRORS,
     plan::ERRORS,
     report::ERRORS,
+    report::SAVE_ERRORS,
+    report::PAGES_ERRORS,
     run::ERRORS,
     size::ERRORS,
     stats::ERRORS,

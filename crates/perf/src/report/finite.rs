@@ -85,6 +85,7 @@ fn stretch(stretch: &mut Stretch) {
         series.values.retain(|(_, value)| value.is_finite());
     }
     stretch.tried.retain(|(rate, _)| rate.is_finite());
+    stretch.figures.retain(|_, value| value.is_finite());
     if let Some(chain) = &mut stretch.chain {
         zero(&mut chain.payments_per_s);
         zero(&mut chain.block_seconds);

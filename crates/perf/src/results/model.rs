@@ -267,6 +267,9 @@ pub struct Stretch {
     /// The results specific to a chain; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainResult>>,
+    /// Its figures by metric's name, in a saved run file only. They replace the readings that the file leaves out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 impl Stretch {

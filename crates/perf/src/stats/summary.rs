@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::drifts;
 use super::interval::{mean_interval, moments};
+use super::kept::kept;
 use super::serial::{ceiling, serial_share};
 use crate::results::{
     ChainResult, Estimate, LATENCY_PERCENTILES, Process, ProcessSample, Stretch, Summary,
@@ -18,14 +19,11 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let mut alone: BTreeMap<&'static str, Estimate> = BTreeMap::new();
     for stretch in stretches {
-        for (name, value) in figures(stretch, states_per_unit) {
-            if value.is_finite() && is_supported(stretch, name) {
-                values.entry(name).or_default().push(value);
-            }
+        for (name, value) in repeat_figures(stretch, states_per_unit) {
+            values.entry(name).or_default().push(value);
         }
-        for (name, drift) in drifts(stretch) {
-            values.entry(name).or_default().push(drift.value);
-            alone.insert(name, drift);
+        if stretch.figures.is_empty() {
+            alone.extend(drifts(stretch));
         }
     }
     let metrics = values.into_iter().filter_map(|(name, values)| {
@@ -38,6 +36,19 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
         metrics.insert("ceiling_per_s".to_owned(), ceiling);
     }
     Summary { metrics }
+}
+
+/// Returns the figures of one repeat, of which [`summarise`] takes the means. Percentiles of too few samples are left out.
+pub fn repeat_figures(stretch: &Stretch, states_per_unit: f64) -> BTreeMap<&'static str, f64> {
+    let is_sound =
+        |(name, value): &(&'static str, f64)| value.is_finite() && is_supported(stretch, name);
+    let figures = figures(stretch, states_per_unit);
+    let mut found: BTreeMap<&'static str, f64> = figures.into_iter().filter(is_sound).collect();
+    if stretch.figures.is_empty() {
+        let drifts = drifts(stretch).into_iter();
+        found.extend(drifts.map(|(name, drift)| (name, drift.value)));
+    }
+    found
 }
 
 /// Returns whether a stretch has enough samples for a metric that is a percentile.
@@ -83,8 +94,11 @@ pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
 }
 
 /// Returns the figures of one stretch by metric's name. Percentiles are there whatever the number of samples: a test of
-/// two sides allows for their noise.
+/// two sides allows for their noise. A stretch of a saved run file has its figures already.
 pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static str, f64)> {
+    if !stretch.figures.is_empty() {
+        return kept(stretch);
+    }
     let mut found = vec![("rate_per_s", stretch.per_s())];
     let latencies = &stretch.latencies;
     if latencies.count() > 0 {

@@ -8,6 +8,7 @@ mod dry;
 mod list;
 mod report;
 pub(crate) mod run;
+mod save;
 pub(crate) mod scenario;
 mod selftest;
 mod show;
@@ -28,6 +29,8 @@ pub enum Command {
     Run(run::Args),
     /// Draw the page and tables of an earlier run again from its report.json
     Report(report::Args),
+    /// Keep a run in a small file with every repeat, for the published results
+    Save(save::Args),
     /// Compare scenarios, reports or the cases of an axis, and show the changes beyond noise
     Compare(compare::Args),
     /// Test the comparison on itself: false findings, and a known change
@@ -49,6 +52,7 @@ impl Command {
             Command::Show(arguments) => arguments.run(),
             Command::Run(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
+            Command::Save(arguments) => arguments.run(),
             Command::Compare(arguments) => arguments.run(),
             Command::Selftest(arguments) => arguments.run(),
             Command::Agent(arguments) => arguments.run(),
@@ -64,6 +68,7 @@ impl Command {
             Command::Show(arguments) => arguments.output.json,
             Command::Run(arguments) => arguments.output.json,
             Command::Report(arguments) => arguments.output.json,
+            Command::Save(arguments) => arguments.output.json,
             Command::Compare(arguments) => arguments.output.json,
             Command::Selftest(arguments) => arguments.output.json,
             Command::Agent(arguments) => arguments.output.json,

@@ -35,13 +35,23 @@ pub fn figure(title: &str, about: &str, svg: &str, legend: &[(Swatch, String)]) 
     out + "</figure>"
 }
 
+/// Width and height of a symbol.
+pub(in crate::report) const SYMBOL: (f64, f64) = (26.0, 12.0);
+
 fn drawn(swatch: Swatch) -> String {
+    let (width, height) = SYMBOL;
+    let inner = symbol(swatch);
+    format!("<svg viewBox=\"0 0 {width} {height}\" aria-hidden=\"true\">{inner}</svg>")
+}
+
+/// Returns the symbol of a series as parts of an SVG, [`SYMBOL`] in size.
+pub(in crate::report) fn symbol(swatch: Swatch) -> String {
     let mark = |class: String, shape| {
         let path = shape_path(shape, (13.0, 6.0), 3.6);
         format!("<path class=\"{class}\" d=\"{path}\"/>")
     };
     let line = |class: String| format!("<path class=\"{class}\" d=\"M1 6h24\"/>");
-    let inner = match swatch {
+    match swatch {
         Swatch::Line(series) => line(format!("l s{}", series % SERIES_MAX)),
         Swatch::Faint(series) => line(format!("l w s{}", series % SERIES_MAX)),
         Swatch::Mark(series) => mark(format!("m s{}", series % SERIES_MAX), series),
@@ -50,6 +60,5 @@ fn drawn(swatch: Swatch) -> String {
             line(format!("l s{series}")) + &mark(format!("m s{series}"), series)
         }
         Swatch::Published(shape) => line("l p".to_owned()) + &mark("q".to_owned(), shape + 1),
-    };
-    format!("<svg viewBox=\"0 0 26 12\" aria-hidden=\"true\">{inner}</svg>")
+    }
 }

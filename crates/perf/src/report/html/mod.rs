@@ -8,7 +8,7 @@ mod comparison;
 mod digest;
 mod each_unit;
 mod failures;
-mod figure;
+pub(super) mod figure;
 mod frame;
 mod joint;
 mod limits;
@@ -16,7 +16,7 @@ mod point;
 mod resources;
 mod scenario;
 mod summary;
-mod sweep;
+pub(super) mod sweep;
 mod tables;
 mod timeline;
 

@@ -69,6 +69,27 @@ fn series_of(point: &Point) -> String {
 }
 
 fn chart(scenario: &Scenario, metric: &Metric) -> String {
+    let drawing = drawing(scenario, metric);
+    figure(
+        &metric.heading(),
+        &drawing.words,
+        &drawing.svg,
+        &drawing.legend,
+    )
+}
+
+/// A chart without its page.
+pub(in crate::report) struct Drawing {
+    /// The chart.
+    pub svg: String,
+    /// The symbols and names of its series.
+    pub legend: Vec<(Swatch, String)>,
+    /// A caption.
+    pub words: String,
+}
+
+/// Draws a metric of a sweep, with at least one axis.
+pub(in crate::report) fn drawing(scenario: &Scenario, metric: &Metric) -> Drawing {
     let mut series: Vec<String> = Vec::new();
     for point in &scenario.points {
         let name = series_of(point);
@@ -120,7 +141,7 @@ fn chart(scenario: &Scenario, metric: &Metric) -> String {
     if left_out > 0 {
         words.push_str(&format!("; {left_out} more series are in the table"));
     }
-    figure(&metric.heading(), &words, &svg, &legend)
+    Drawing { svg, legend, words }
 }
 
 /// Returns whether a published line has standard deviations. Then the repeats are shown with theirs.

@@ -1,0 +1,231 @@
+//! The charts of a page: ours next to the published figures.
+
+use super::catalogue::Page;
+use super::load::Topic;
+use super::sheet::{Sheet, sheet};
+use crate::report::chart::{Line, Mark, Row, Rows, TimeChart, WORDS_MAX, rows, time};
+use crate::report::headline::{headline, published_at};
+use crate::report::html::figure::Swatch;
+use crate::report::html::sweep::drawing;
+use crate::report::units::{Better, Metric};
+use crate::results::{Estimate, Machine, Point, Published, Report, Scenario, Second, Stretch};
+
+/// Cases of a chart without a sweep.
+const ROWS_MAX: usize = 24;
+const MS_PER_S: f64 = 1000.0;
+const BYTES_PER_MB: f64 = 1e6;
+
+/// Returns the file of a topic's picture.
+pub fn topic_file(page: &Page) -> String {
+    format!("{}.svg", page.name)
+}
+
+/// Returns the chart of a metric as a file's text.
+pub fn of_metric(report: &Report, scenario: &Scenario, metric: &Metric) -> Option<String> {
+    let mut content = Sheet {
+        title: format!("{}: {}", scenario.title, metric.heading()),
+        subtitle: about(&report.machine, metric),
+        ..Sheet::default()
+    };
+    match (scenario.axes.is_empty(), scenario.points.first()) {
+        (true, Some(point)) => {
+            content.svg = alone(report, scenario, point, metric)?;
+        }
+        _ => {
+            let drawing = drawing(scenario, metric);
+            (content.svg, content.legend) = (drawing.svg, drawing.legend);
+        }
+    }
+    sheet(&content)
+}
+
+/// Describes our machine, and tells that the others have theirs.
+fn about(machine: &Machine, metric: &Metric) -> String {
+    let better = match metric.better {
+        Some(Better::Higher) => " More is better.",
+        Some(Better::Lower) => " Less is better.",
+        None => "",
+    };
+    format!(
+        "Filled marks: measured on {} ({} cores), with 95 % intervals. Hollow marks: published, on other hardware.{better}",
+        machine.processor.trim(),
+        machine.cores
+    )
+}
+
+/// Draws a single point above the published figures.
+fn alone(report: &Report, scenario: &Scenario, point: &Point, metric: &Metric) -> Option<String> {
+    let estimate = point.summary.metrics.get(&metric.name)?;
+    let mut cases = vec![ours(ours_name(&report.machine), metric, estimate)];
+    cases.extend(published(scenario, point, metric, ""));
+    Some(rows(&Rows {
+        about: format!("{}: ours and published", metric.heading()),
+        title: metric.heading(),
+        rows: cases,
+        ..Rows::default()
+    }))
+}
+
+fn ours_name(machine: &Machine) -> String {
+    format!("Tallystick, {} cores", machine.cores)
+}
+
+fn ours(name: String, metric: &Metric, estimate: &Estimate) -> Row {
+    let ends = estimate.low.zip(estimate.high);
+    let mark = Mark {
+        value: estimate.value * metric.scale,
+        interval: ends.map(|(low, high)| (low * metric.scale, high * metric.scale)),
+        words: metric.estimate_within(estimate, WORDS_MAX),
+        ..Mark::default()
+    };
+    Row {
+        name,
+        marks: vec![mark],
+    }
+}
+
+/// Returns a row for each published figure at a point. `before` precedes its name.
+fn published(scenario: &Scenario, point: &Point, metric: &Metric, before: &str) -> Vec<Row> {
+    let lines = scenario.published.iter();
+    let lines = lines.filter(|line| line.metric == metric.name);
+    let row = |line: &Published| {
+        let value = published_at(line, point)?;
+        let mark = Mark {
+            value: value * metric.scale,
+            deviation: line
+                .deviation_at(&point.at)
+                .map(|around| around * metric.scale),
+            published: true,
+            words: metric.figure(value),
+            ..Mark::default()
+        };
+        Some(Row {
+            name: format!("{before}{}", line.label),
+            marks: vec![mark],
+        })
+    };
+    lines.filter_map(row).take(ROWS_MAX).collect()
+}
+
+/// Returns the picture of a topic: the headline figure of each run above the published ones. `None` without a run. Runs with
+/// another metric than the first are left out.
+pub fn of_topic(topic: &Topic) -> Option<String> {
+    let found = topic.runs.iter().filter_map(|run| run.measured());
+    let found =
+        found.filter_map(|(report, scenario)| Some((report, scenario, headline(scenario)?)));
+    let found: Vec<_> = found.collect();
+    let (first, _, head) = found.first()?;
+    let metric = head.metric.clone();
+    let mut cases = Vec::new();
+    for (report, scenario, head) in &found {
+        if head.metric.name != metric.name {
+            continue;
+        }
+        let before = format!("{}: ", scenario.title);
+        let name = format!("{before}{}", ours_name(&report.machine));
+        cases.push(ours(name, &metric, head.estimate));
+        cases.extend(published(scenario, head.point, &metric, &before));
+    }
+    sheet(&Sheet {
+        title: format!("{}: {}", topic.page.title, metric.heading()),
+        subtitle: about(&first.machine, &metric),
+        svg: rows(&Rows {
+            about: topic.page.question.clone(),
+            title: metric.heading(),
+            rows: cases,
+            ..Rows::default()
+        }),
+        legend: Vec::new(),
+    })
+}
+
+/// Returns charts over the time of a long run: the name's ending, the caption, and the file's text.
+pub fn over_time(scenario: &Scenario) -> Vec<(&'static str, &'static str, String)> {
+    let stretches = || scenario.points.iter().flat_map(|point| &point.stretches);
+    let [point] = scenario.points.as_slice() else {
+        return Vec::new();
+    };
+    if point.stretches.is_empty() || stretches().any(|stretch| stretch.series.len() < 2) {
+        return Vec::new();
+    }
+    let of_seconds = |drawn: fn(&Second) -> f64, series: usize| Line {
+        series,
+        faint: false,
+        parts: stretches().map(|one| seconds(one, drawn)).collect(),
+    };
+    let rate = vec![of_seconds(|second| second.done as f64, 0)];
+    let latency = vec![
+        of_seconds(|second| second.p50_ms, 0),
+        of_seconds(|second| second.p99_ms, 1),
+    ];
+    let latency_names = ["median", "highest 99th percentile of a second"];
+    let mut names: Vec<&str> = Vec::new();
+    let processes = || stretches().flat_map(|one| &one.processes);
+    for process in processes().filter(|process| !process.is_generator()) {
+        if !names.contains(&process.name.as_str()) {
+            names.push(&process.name);
+        }
+    }
+    let of_process = |(series, name): (usize, &&str)| Line {
+        series,
+        faint: false,
+        parts: stretches().map(|one| memory(one, name)).collect(),
+    };
+    let memory = names.iter().enumerate().map(of_process).collect();
+    let drawn = [
+        ("rate", "Rate, units a second", rate, Vec::new()),
+        ("latency", "Latency, ms", latency, latency_names.to_vec()),
+        ("memory", "Resident memory, MB", memory, names),
+    ];
+    let charts = drawn
+        .into_iter()
+        .filter_map(|(ending, title, lines, names)| {
+            let text = chart(scenario, title, lines, &names)?;
+            Some((ending, title, text))
+        });
+    charts.collect()
+}
+
+fn chart(scenario: &Scenario, title: &str, lines: Vec<Line>, names: &[&str]) -> Option<String> {
+    let times = || lines.iter().flat_map(|line| &line.parts).flatten();
+    let from = times().map(|point| point.0).reduce(f64::min)?;
+    let to = times().map(|point| point.0).reduce(f64::max)?;
+    let svg = time(&TimeChart {
+        about: format!("{title} over time"),
+        from,
+        to,
+        since: "since the scenario began",
+        may_be_log: false,
+        lines,
+        bands: None,
+    });
+    let names = names.iter().enumerate();
+    sheet(&Sheet {
+        title: format!("{}: {title}", scenario.title),
+        subtitle: String::new(),
+        svg,
+        legend: names
+            .map(|(series, name)| (Swatch::Line(series), (*name).to_owned()))
+            .collect(),
+    })
+}
+
+fn seconds(stretch: &Stretch, drawn: fn(&Second) -> f64) -> Vec<(f64, f64)> {
+    let series = stretch.series.iter();
+    series
+        .map(|second| (second.at_ms as f64 / MS_PER_S, drawn(second)))
+        .collect()
+}
+
+fn memory(stretch: &Stretch, name: &str) -> Vec<(f64, f64)> {
+    let processes = stretch.processes.iter();
+    let samples = processes
+        .filter(|process| process.name == name)
+        .flat_map(|process| &process.samples);
+    samples
+        .map(|sample| {
+            let megabytes = sample.rss_bytes as f64 / BYTES_PER_MB;
+            (sample.at_ms as f64 / MS_PER_S, megabytes)
+        })
+        .collect()
+}

@@ -1,0 +1,96 @@
+//! Reduces a scenario of a report to the parts that are kept.
+
+use std::collections::BTreeMap;
+
+use super::private::without_paths;
+use super::thin;
+use crate::report::headline::headline;
+use crate::results::{Fault, Histogram, Point, Report, Scenario, Stretch};
+use crate::stats::{repeat_figures, summarise};
+
+/// Returns a report with this scenario alone: every repeat with its figures, thinned latencies, and neither readings over time
+/// nor messages.
+pub fn reduce(report: &Report, scenario: &Scenario) -> Report {
+    let mut kept = scenario.clone();
+    let shown = headline(scenario).map(|headline| headline.point.at.clone());
+    let is_alone = scenario.points.len() == 1;
+    for point in &mut kept.points {
+        if shown.as_ref() != Some(&point.at) {
+            point.distances.clear();
+        }
+        for audit in &mut point.audits {
+            audit.words = without_paths(&audit.words);
+        }
+        reduce_point(point, is_alone);
+    }
+    for finding in &mut kept.findings {
+        finding.message = without_paths(&finding.message);
+    }
+    Report {
+        schema: report.schema,
+        title: scenario.title.clone(),
+        started_unix_ms: scenario.started_unix_ms,
+        seconds: scenario.seconds,
+        version: report.version.clone(),
+        machine: report.machine.clone(),
+        scenarios: vec![kept],
+        interrupted: report.interrupted,
+    }
+}
+
+fn reduce_point(point: &mut Point, is_alone: bool) {
+    let factors = factors(point);
+    for stretch in &mut point.stretches {
+        let mut figures: BTreeMap<String, f64> = repeat_figures(stretch, 0.0)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        for (name, factor) in &factors {
+            figures.insert((*name).to_owned(), stretch.per_s() * factor);
+        }
+        reduce_stretch(stretch, is_alone);
+        stretch.figures = figures;
+    }
+    // With one repeat, drifts have the interval of their line, which only the whole series gives.
+    if point.stretches.len() > 1 {
+        let again = summarise(&point.stretches, 0.0).metrics;
+        point.summary.metrics.extend(again);
+    }
+}
+
+/// Returns metrics that are the rate times a constant of the work, with that constant.
+fn factors(point: &Point) -> Vec<(&'static str, f64)> {
+    let value = |name: &str| point.summary.metrics.get(name).map(|one| one.value);
+    let Some(rate) = value("rate_per_s").filter(|rate| *rate > 0.0) else {
+        return Vec::new();
+    };
+    let names = ["states_per_s", "file_mb_per_s"];
+    names
+        .into_iter()
+        .filter_map(|name| value(name).map(|value| (name, value / rate)))
+        .collect()
+}
+
+fn reduce_stretch(stretch: &mut Stretch, is_alone: bool) {
+    stretch.latencies = thin::histogram(&stretch.latencies);
+    thin::series(stretch, is_alone);
+    for work in &mut stretch.works {
+        work.latencies = Histogram::default();
+    }
+    let no_messages = |faults: &mut Vec<Fault>| {
+        faults.iter_mut().for_each(|fault| fault.message.clear());
+    };
+    no_messages(&mut stretch.faults);
+    if let Some(chain) = &mut stretch.chain {
+        chain.to_block = thin::histogram(&chain.to_block);
+        no_messages(&mut chain.left);
+        // The first node's first and last size give the growth for each transaction.
+        let first = chain.disk.first().map(|look| look.node.clone());
+        let mut looks = std::mem::take(&mut chain.disk);
+        looks.retain(|look| Some(&look.node) == first.as_ref());
+        let last = looks.len().saturating_sub(1);
+        let ends = looks.into_iter().enumerate();
+        let ends = ends.filter(|(at, _)| *at == 0 || *at == last);
+        chain.disk = ends.map(|(_, look)| look).collect();
+    }
+}
