@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup setup-databases demo demo-chain test slow torture bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-production bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup setup-databases demo demo-chain test slow torture bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-production bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs results docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ deps: ## licences and sources of dependencies
 docs: ## write the generated pages under docs/, all of them as a book in target/book, and what the Python client has of them
 	@$(CARGO) xtask docs
 	@clients/python/tools/generate.py
+
+results: ## write the pages of docs/results, charts included, from the saved run files and pages.toml in that folder
+	@$(CARGO) xtask results
 
 docs-check: ## the generated pages are up to date, links lead somewhere, listings are their files
 	@$(CARGO) xtask docs --check

@@ -16,6 +16,7 @@ use crate::walks;
 const PARTS: &[(&str, &str)] = &[
     ("Start", "README.md"),
     ("Guides", "docs/guides"),
+    ("Results", "docs/results"),
     ("How it is built", "ARCHITECTURE.md"),
     ("Contributing", "CONTRIBUTING.md"),
     ("Reference", "docs/reference"),

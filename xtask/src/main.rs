@@ -6,13 +6,14 @@
 //! | `secrets` | reads all sources; fails on a field with the name of a secret whose type shows its value |
 //! | `deps` | licences and sources of every dependency |
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
+//! | `results` | writes the pages of docs/results from the saved run files, as `docs` does |
 //! | `test [ARGUMENTS..]` | `cargo test` over the workspace or the given crates, one suite after another, then the time of each suite |
 //! | `bench NAMES..` | runs each benchmark and merges their JSON lines into one |
 //! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` prints their main figures as one line |
 //! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
 //!
-//! Only `docs` changes tracked files.
+//! Only `docs` and `results` change tracked files.
 
 mod bench;
 mod book;
@@ -35,6 +36,7 @@ mod metadata;
 mod metrics;
 mod programs;
 mod properties;
+mod results;
 mod secrets;
 mod source;
 mod spdx;
@@ -55,13 +57,14 @@ fn main() -> ExitCode {
         "secrets" => secrets::run(),
         "deps" => deps::run(),
         "docs" => docs::run(&rest).and_then(|()| book::run(&rest)),
+        "results" => docs::run_results(&rest),
         "fuzz" => fuzz::run(&rest),
         "properties" => properties::run(&rest),
         "test" => suites::run(&rest),
         "bench" => bench::run(&rest),
         "lab" => lab::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, secrets, deps, docs, test, bench, lab, properties or fuzz"
+            "unknown chore {chore:?}; there are: layering, secrets, deps, docs, results, test, bench, lab, properties or fuzz"
         )),
     };
     match outcome {

@@ -94,3 +94,38 @@ fn reduce_stretch(stretch: &mut Stretch, is_alone: bool) {
         chain.disk = ends.map(|(_, look)| look).collect();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::units;
+    use crate::results::ChainResult;
+
+    #[test]
+    fn a_saved_stretch_keeps_every_known_metric() {
+        let samples = Histogram {
+            buckets: [(1_000, 1_000)].into(),
+        };
+        // It follows from another metric over all repeats.
+        let of_repeats = "ceiling_per_s";
+        let figures = units::names().filter(|name| *name != of_repeats);
+        let stretch = Stretch {
+            latencies: samples.clone(),
+            chain: Some(Box::new(ChainResult {
+                to_block: samples,
+                ..ChainResult::default()
+            })),
+            figures: figures.map(|name| (name.to_owned(), 2.5)).collect(),
+            ..Stretch::default()
+        };
+        let found = summarise(&[stretch.clone(), stretch], 0.0).metrics;
+        for name in units::names() {
+            let expected = match name == of_repeats {
+                true => 400_000.0,
+                false => 2.5,
+            };
+            let found = found.get(name).map(|estimate| estimate.value);
+            assert_eq!(found, Some(expected), "{name}");
+        }
+    }
+}

@@ -103,19 +103,19 @@ mod tests {
 
     #[test]
     fn only_a_long_stretch_keeps_rows_over_time() {
-        let second = |at| Second {
+        let second = |at: u64| Second {
             at_ms: at * 1_000,
             done: 100 + at % 2,
             p50_ms: 3.0,
             p99_ms: at as f64,
             ..Second::default()
         };
-        let sample = |at| ProcessSample {
+        let sample = |at: u64| ProcessSample {
             at_ms: at * 1_000,
             ..ProcessSample::default()
         };
         for (seconds, with_processes, rows, samples) in [
-            (60, true, 0, None),
+            (60_u64, true, 0, None),
             (3_600, true, 60, Some(24)),
             (3_600, false, 60, None),
         ] {

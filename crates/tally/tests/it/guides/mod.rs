@@ -42,6 +42,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "a second notary, and a second version of a contract",
     ),
     ("own-workload.md", "an experiment of minutes"),
+    ("publishing-results.md", "experiments of minutes"),
     (
         "python.md",
         "packages of Python, which the build does not fetch",
