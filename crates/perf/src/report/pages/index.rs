@@ -12,11 +12,20 @@ pub const NAME: &str = "README.md";
 
 /// Returns the page.
 pub fn page(topics: &[Topic], picture: Option<&str>) -> String {
+    let is_measured = topics
+        .iter()
+        .flat_map(|topic| &topic.runs)
+        .any(|run| run.saved.is_some());
+    // A folder without a file is not part of a repository.
+    let files = match is_measured {
+        true => format!("[The run files]({RUNS_FOLDER})"),
+        false => "The run files".to_owned(),
+    };
     let mut out = format!(
         "# Results\n{GENERATED}\n\
          Our measurements next to published ones. Each page shows charts, tables, the conditions of both sides, and the parts that were not \
-         reproduced. Hardware differs on every page: compare shapes and orders of magnitude. The run files in [{RUNS_FOLDER}]({RUNS_FOLDER}) hold \
-         every repeat, and [the guide](../guides/publishing-results.md) explains how to make, save and check one.\n\n"
+         reproduced. Hardware differs on every page: compare shapes and orders of magnitude. {files} hold every repeat, and [the \
+         guide](../guides/publishing-results.md) explains how to make, save and check one.\n\n"
     );
     if let Some(picture) = picture {
         out.push_str(&format!(

@@ -3,13 +3,15 @@
 use super::catalogue::Page;
 use super::load::Topic;
 use super::sheet::{Sheet, sheet};
-use crate::report::chart::{Line, Mark, Row, Rows, TimeChart, WORDS_MAX, rows, time};
+use crate::report::chart::{Line, Mark, Row, Rows, TimeChart, WORDS_MAX, clip, rows, time};
 use crate::report::headline::{headline, published_at};
 use crate::report::html::figure::Swatch;
 use crate::report::html::sweep::drawing;
 use crate::report::units::{Better, Metric};
 use crate::results::{Estimate, Machine, Point, Published, Report, Scenario, Second, Stretch};
 
+/// Letters of a row's name.
+const NAME_LETTERS: usize = 46;
 /// Cases of a chart without a sweep.
 const ROWS_MAX: usize = 24;
 const MS_PER_S: f64 = 1000.0;
@@ -57,7 +59,7 @@ fn about(machine: &Machine, metric: &Metric) -> String {
 fn alone(report: &Report, scenario: &Scenario, point: &Point, metric: &Metric) -> Option<String> {
     let estimate = point.summary.metrics.get(&metric.name)?;
     let mut cases = vec![ours(ours_name(&report.machine), metric, estimate)];
-    cases.extend(published(scenario, point, metric, ""));
+    cases.extend(published(scenario, point, metric));
     Some(rows(&Rows {
         about: format!("{}: ours and published", metric.heading()),
         title: metric.heading(),
@@ -84,8 +86,17 @@ fn ours(name: String, metric: &Metric, estimate: &Estimate) -> Row {
     }
 }
 
-/// Returns a row for each published figure at a point. `before` precedes its name.
-fn published(scenario: &Scenario, point: &Point, metric: &Metric, before: &str) -> Vec<Row> {
+/// Returns the name of a row: the work and its system. A long work is clipped, so that the system is told in full.
+fn of_work(work: &str, system: &str) -> String {
+    let room = NAME_LETTERS.saturating_sub(system.chars().count() + 2);
+    match room {
+        0 => system.to_owned(),
+        room => format!("{}: {system}", clip(work, room)),
+    }
+}
+
+/// Returns a row for each published figure at a point.
+fn published(scenario: &Scenario, point: &Point, metric: &Metric) -> Vec<Row> {
     let lines = scenario.published.iter();
     let lines = lines.filter(|line| line.metric == metric.name);
     let row = |line: &Published| {
@@ -100,7 +111,7 @@ fn published(scenario: &Scenario, point: &Point, metric: &Metric, before: &str) 
             ..Mark::default()
         };
         Some(Row {
-            name: format!("{before}{}", line.label),
+            name: line.label.clone(),
             marks: vec![mark],
         })
     };
@@ -121,10 +132,14 @@ pub fn of_topic(topic: &Topic) -> Option<String> {
         if head.metric.name != metric.name {
             continue;
         }
-        let before = format!("{}: ", scenario.title);
-        let name = format!("{before}{}", ours_name(&report.machine));
+        let named = |label: &str| of_work(&scenario.title, label);
+        let name = named(&ours_name(&report.machine));
         cases.push(ours(name, &metric, head.estimate));
-        cases.extend(published(scenario, head.point, &metric, &before));
+        let mut theirs = published(scenario, head.point, &metric);
+        theirs
+            .iter_mut()
+            .for_each(|row| row.name = named(&row.name));
+        cases.extend(theirs);
     }
     sheet(&Sheet {
         title: format!("{}: {}", topic.page.title, metric.heading()),

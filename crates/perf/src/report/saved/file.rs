@@ -185,8 +185,10 @@ fn fault(report: &Report) -> Option<String> {
                 .collect();
             let again = mean_interval(&repeats)?;
             // The interval of a single repeat is that of a line through its series.
-            let is_same = near(again.value, estimate.value, estimate.value)
-                && (repeats.len() < 2 || is_near(&again, estimate));
+            let is_same = match repeats.len() {
+                1 => is_near(Some(again.value), Some(estimate.value), estimate),
+                _ => is_same_interval(&again, estimate),
+            };
             (!is_same).then(|| {
                 let (again, told) = (again.value, estimate.value);
                 format!("{name} is {told}, but its repeats give {again} or another interval")
@@ -195,16 +197,19 @@ fn fault(report: &Report) -> Option<String> {
     })
 }
 
-fn is_near(again: &Estimate, told: &Estimate) -> bool {
-    let ends = [(again.low, told.low), (again.high, told.high)];
-    ends.into_iter()
-        .all(|(again, told_end)| match (again, told_end) {
-            (Some(again), Some(end)) => near(again, end, told.value.abs().max(end.abs())),
-            // An end that does not enclose the value was left out of the report.
-            (_, end) => end.is_none(),
-        })
+fn is_same_interval(again: &Estimate, told: &Estimate) -> bool {
+    is_near(Some(again.value), Some(told.value), told)
+        && is_near(again.low, told.low, told)
+        && is_near(again.high, told.high, told)
 }
 
-fn near(one: f64, other: f64, size: f64) -> bool {
-    (one - other).abs() <= size.abs() * ROUNDING + f64::EPSILON
+/// Returns whether a figure that was computed again is that of the file, apart from rounding.
+fn is_near(again: Option<f64>, told: Option<f64>, estimate: &Estimate) -> bool {
+    let ends = [Some(estimate.value), estimate.low, estimate.high];
+    let size = ends.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
+    match (again, told) {
+        (Some(again), Some(told)) => (again - told).abs() <= size * ROUNDING + f64::EPSILON,
+        // An end that does not enclose the value was left out of the report.
+        (_, told) => told.is_none(),
+    }
 }

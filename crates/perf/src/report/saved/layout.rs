@@ -39,7 +39,7 @@ fn ordered(value: &Value) -> Value {
 }
 
 /// Rounds to seven significant digits.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     let text = format!("{value:.*e}", DIGITS.unsigned_abs() as usize - 1);
     // The text of a finite number is one.
     text.parse().unwrap_or(value)
@@ -103,7 +103,7 @@ mod tests {
             "at": [1.5, 2],
         });
         let expected = format!(
-            "{{\n \"at\":[1.5,2],\n \"count\":123456789,\n \"stretches\":[\n  {{\"a\":0.1234568,\"b\":\"{long}\"}},\n  {{\"a\":1e300}}\n ]\n}}\n"
+            "{{\n \"at\":[1.5,2],\n \"count\":123456789,\n \"stretches\":[\n  {{\"a\":0.1234568,\"b\":\"{long}\"}},\n  {{\"a\":1e+300}}\n ]\n}}\n"
         );
         assert_eq!(text(&document), expected);
         let again: Value = serde_json::from_str(&expected).expect("JSON");

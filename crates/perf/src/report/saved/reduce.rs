@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::layout::rounded;
 use super::private::without_paths;
 use super::thin;
 use crate::report::headline::headline;
@@ -41,13 +42,16 @@ pub fn reduce(report: &Report, scenario: &Scenario) -> Report {
 fn reduce_point(point: &mut Point, is_alone: bool) {
     let factors = factors(point);
     for stretch in &mut point.stretches {
-        let mut figures: BTreeMap<String, f64> = repeat_figures(stretch, 0.0)
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let mut figures = repeat_figures(stretch, 0.0);
         for (name, factor) in &factors {
-            figures.insert((*name).to_owned(), stretch.per_s() * factor);
+            // A stretch of a saved run file has it already.
+            figures.entry(name).or_insert(stretch.per_s() * factor);
         }
+        // The summary is computed from the rounded figures, as a reader of the file computes it.
+        let figures: BTreeMap<String, f64> = figures
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), rounded(value)))
+            .collect();
         reduce_stretch(stretch, is_alone);
         stretch.figures = figures;
     }
