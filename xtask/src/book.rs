@@ -124,6 +124,20 @@ fn rewritten<'a>(
                 id,
             })
         }
+        Event::Start(Tag::Image {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => {
+            let dest_url = link(path, &dest_url, pages).map_or(dest_url, CowStr::from);
+            Event::Start(Tag::Image {
+                link_type,
+                dest_url,
+                title,
+                id,
+            })
+        }
         other => other,
     })
 }
@@ -185,7 +199,7 @@ mod tests {
     fn a_page_has_navigation_anchors_and_links_within_the_book() {
         let pages: BTreeMap<PathBuf, String> = [
             ("README.md", "# Start here\n"),
-            ("docs/guides/one.md", "# One & all\n[start](../../README.md) [two](two.md#x) [file](../../Cargo.toml) [web](https://example.org)\n"),
+            ("docs/guides/one.md", "# One & all\n[start](../../README.md) [two](two.md#x) [file](../../Cargo.toml) [web](https://example.org) ![chart](one.svg)\n"),
             ("docs/guides/two.md", "# Two\n## X\n"),
         ]
         .map(|(path, text)| (PathBuf::from(path), text.to_owned()))
@@ -199,6 +213,7 @@ mod tests {
             "<a href=\"../../docs/guides/two.html#x\">two</a>",
             "<a href=\"../../../../Cargo.toml\">file</a>",
             "<a href=\"https://example.org\">web</a>",
+            "<img src=\"../../../../docs/guides/one.svg\" alt=\"chart\" />",
             "<li>One &amp; all</li>",
             "<li><a href=\"../../docs/guides/two.html\">Two</a></li>",
         ] {

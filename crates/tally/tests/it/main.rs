@@ -39,6 +39,7 @@ mod lab_links;
 mod lab_network;
 mod lab_report;
 mod lab_run;
+mod lab_save;
 mod lab_scenarios;
 mod lab_workloads;
 mod locked_cash;
