@@ -40,6 +40,9 @@ pub struct Run {
     pub file: String,
     /// The shipped scenario.
     pub scenario: String,
+    /// The heading; the scenario's title by default.
+    #[serde(default)]
+    pub title: Option<String>,
     /// Whether it runs at its published size.
     #[serde(default)]
     pub full: bool,

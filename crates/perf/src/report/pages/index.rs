@@ -38,7 +38,7 @@ pub fn page(topics: &[Topic], picture: Option<&str>) -> String {
         for (at, run) in topic.runs.iter().enumerate() {
             let first = if at == 0 { link.clone() } else { String::new() };
             let (figure, state) = row(run);
-            table.row([first, plain(&run.plan.title), figure, state]);
+            table.row([first, plain(run.title()), figure, state]);
         }
     }
     out + table.end().trim_end() + "\n"

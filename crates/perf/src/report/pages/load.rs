@@ -39,6 +39,11 @@ pub struct TopicRun {
 }
 
 impl TopicRun {
+    /// Returns the heading.
+    pub fn title(&self) -> &str {
+        self.run.title.as_ref().unwrap_or(&self.plan.title)
+    }
+
     /// Returns the saved report with its scenario.
     pub fn measured(&self) -> Option<(&Report, &Scenario)> {
         let report = self.saved.as_ref()?;

@@ -18,7 +18,7 @@ pub type Charts = BTreeMap<String, String>;
 
 /// Returns the section of a run, and adds its charts.
 pub fn section(run: &TopicRun, charts: &mut Charts) -> String {
-    let mut out = format!("## {}\n\n", plain(&run.plan.title));
+    let mut out = format!("## {}\n\n", plain(run.title()));
     match run.measured() {
         None => out.push_str(&missing(run)),
         Some((report, scenario)) => out.push_str(&measured(run, report, scenario, charts)),
