@@ -168,7 +168,7 @@ fn growth(point: &Point, name: &str) -> Option<Estimate> {
         done += stretch.done;
     }
     let found = (readings.len() >= READINGS_MIN).then(|| line(&readings, 0.0));
-    Some(clipped(&found??.slope))
+    grown(&found??.slope)
 }
 
 /// Returns the same from the growth within each stretch.
@@ -180,7 +180,7 @@ fn growth_within(levels: &Scenario, name: &str) -> Option<Estimate> {
         Some((stretch.done as f64, (last - first).max(0.0)))
     });
     let grown: Option<Vec<(f64, f64)>> = grown.collect();
-    Some(clipped(&through_origin(&grown?, 1.0)?.slope))
+    self::grown(&through_origin(&grown?, 1.0)?.slope)
 }
 
 /// Returns the bytes of a process's files, without the log, at both ends of a stretch; `None` if they were not read.
@@ -212,6 +212,11 @@ fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
         low: estimate.low.map(|low| low * factor),
         high: estimate.high.map(|high| high * factor),
     }
+}
+
+/// Returns the slope without negative bytes; `None` if nothing grew, because the rows are then still in the store's memory.
+fn grown(slope: &Estimate) -> Option<Estimate> {
+    (slope.value > 0.0).then(|| clipped(slope))
 }
 
 /// Returns the estimate without negative bytes: files do not shrink because of work.

@@ -197,8 +197,8 @@ fn latency_words(latency: &LatencyAnswer) -> String {
             number(rate)
         ),
         _ => format!(
-            "Latency: on this machine no level is known to keep p99 within {bound} ms; with one unit outstanding it is {} ms.",
-            cell(latency.lowest_p99_ms.map(number))
+            "Latency: on this machine no level is known to keep p99 within {bound} ms; with one unit outstanding it is {}.",
+            cell(latency.lowest_p99_ms.map(|ms| format!("{} ms", number(ms))))
         ),
     }
 }
