@@ -281,11 +281,23 @@ impl Drop for Connector {
 
 /// Waits until a connector whose standard input is closed has ended. If it does not end in time, it is killed with the processes that it has
 /// started.
+///
+/// If the returned future is dropped, as by a second Ctrl-C, the connector is killed at once in the same way.
 async fn finish(child: &mut Child) {
-    if timeout(END_MAX, child.wait()).await.is_err() {
-        kill_group(child);
+    let ending = Ending(child);
+    if timeout(END_MAX, ending.0.wait()).await.is_err() {
+        kill_group(ending.0);
         // It may have ended just now.
-        let _ = child.kill().await;
+        let _ = ending.0.kill().await;
+    }
+}
+
+/// A connector that is ending. Dropping this kills its process group, unless it has been waited for.
+struct Ending<'a>(&'a mut Child);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        kill_group(self.0);
     }
 }
 
@@ -531,6 +543,32 @@ mod tests {
             );
             assert!(!connector.audit().await.clean);
         }
+    }
+
+    #[tokio::test]
+    async fn an_end_that_is_cut_short_kills_the_group() {
+        // It ignores the end of its input, and so does its child.
+        let text = format!(
+            r#"sleep 600 & child=$!; echo "{{\"protocol\":1,\"name\":\"a script\",\"processes\":[{{\"name\":\"db\",\"pid\":$child}}]}}"; wait"#
+        );
+        let connector = script(&text).await.expect("it starts");
+        let child = connector.hello().processes[0].pid;
+        let stat = format!("/proc/{child}/stat");
+        let is_running = || {
+            let text = std::fs::read_to_string(&stat).unwrap_or_default();
+            // The state follows the name, which is in parentheses. A zombie has ended.
+            !text.is_empty() && !text.contains(") Z")
+        };
+        assert!(is_running());
+        let cut_short = timeout(Duration::from_millis(50), connector.end()).await;
+        assert!(cut_short.is_err(), "it does not end by itself");
+        for _ in 0..200 {
+            if !is_running() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("process {child} still runs");
     }
 
     #[tokio::test]
