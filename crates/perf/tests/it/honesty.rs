@@ -252,6 +252,7 @@ fn an_open_loop_shows_a_stall_in_full_and_a_closed_one_is_blind_to_it() {
     assert_near(result.latencies.quantile_ms(0.99), 901.0, 0.005);
     assert_near(result.latencies.quantile_ms(1.0), 1001.0, 0.005);
     assert_near(result.latencies.mean_ms(), 1.0 + 0.1 * 500.0, 0.01);
+    assert!(result.generator.late_after_ms > 0.0, "its units are due");
 
     let result = measure(
         behaviour(),
@@ -262,6 +263,12 @@ fn an_open_loop_shows_a_stall_in_full_and_a_closed_one_is_blind_to_it() {
     assert_near(result.per_s(), 900.0, 0.003);
     assert_near(result.latencies.quantile_ms(0.9999 - 0.0002), 1.0, BUCKET);
     assert_near(result.latencies.quantile_ms(1.0), 1001.0, BUCKET);
+    // The verdict whether the rate was steady is for closed loops only, which this tells.
+    assert_eq!(result.generator.late_after_ms, 0.0);
+    assert!(
+        perf::stats::steadiness(&result).is_some(),
+        "100 s are enough"
+    );
 }
 
 #[test]
