@@ -130,7 +130,7 @@ pub fn rows(chart: &Rows) -> String {
 }
 
 /// Letters that fit next to a mark.
-pub const WORDS_MAX: usize = 15;
+pub const WORDS_MAX: usize = 14;
 
 /// Letters that always fit on a line, spaces included.
 const LETTERS: usize = 62;
@@ -173,8 +173,8 @@ fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
     let at = x.at(mark.value);
     if let Some(around) = mark.deviation {
         let class = match mark.published {
-            true => "v p".to_owned(),
-            false => format!("v s{series}"),
+            true => "dev p".to_owned(),
+            false => format!("dev s{series}"),
         };
         let (low, high) = (mark.value - around, mark.value + around);
         canvas.line(&class, (x.at(low), y), (x.at(high), y));
@@ -282,7 +282,7 @@ mod tests {
             }],
             ..Rows::default()
         });
-        for (class, count) in [("v s0", 1), ("v p", 1)] {
+        for (class, count) in [("dev s0", 1), ("dev p", 1)] {
             let bar = format!("class=\"{class}\" d=\"M");
             assert_eq!(svg.matches(&bar).count(), count, "{class}: {svg}");
             let line = svg.split(&bar).nth(1).expect("a bar");
