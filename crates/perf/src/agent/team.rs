@@ -19,7 +19,7 @@ use crate::load::engine::knee::{Next, Search, meets};
 use crate::load::engine::{Clock, LoadEnvironment, Real, Settings};
 use crate::measure::whole_micros;
 use crate::plan::{Knee, Load, Open, Shape, Work};
-use crate::results::Stretch;
+use crate::results::{Stretch, Trial};
 use crate::workload::{Failed, Site, SiteBooks};
 
 /// Delay between the readiness of all agents and the beginning, so that the message reaches all of them.
@@ -111,6 +111,7 @@ impl Team {
     ) -> TeamOutcome {
         let mut search = Search::new(knee);
         let mut last = None;
+        let mut trials = Vec::new();
         for trial in 0u64.. {
             let (per_s, samples) = match search.next() {
                 Next::Try(per_s) => (per_s, None),
@@ -133,9 +134,11 @@ impl Team {
             let trial = self
                 .once(clock, task, &load, &settings, &around, site)
                 .await;
-            let over = trial.failure.is_some()
-                || around.stop.is_asked()
-                || search.tell(meets(knee, &trial.stretch));
+            let is_cut_short = trial.failure.is_some() || around.stop.is_asked();
+            if !is_cut_short {
+                trials.push(Trial::of(per_s, &trial.stretch));
+            }
+            let over = is_cut_short || search.tell(meets(knee, &trial.stretch));
             last = Some(trial);
             if over {
                 break;
@@ -143,6 +146,7 @@ impl Team {
         }
         let mut together = last.unwrap_or_else(|| nobody(None));
         together.stretch.tried = search.tried().to_vec();
+        together.stretch.trials = trials;
         together
     }
 

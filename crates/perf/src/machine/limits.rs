@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{connection, durable, hashing, signing};
+use super::{connection, durable, hashing, signing, surroundings};
 use crate::measure::load_average;
 use crate::results;
 
@@ -27,6 +27,9 @@ pub fn describe() -> results::Machine {
             text("/proc/sys/kernel/ostype").trim(),
             text("/proc/sys/kernel/osrelease").trim()
         ),
+        virtual_machine: surroundings::virtual_machine(),
+        disk: surroundings::disk(&std::env::temp_dir()),
+        busy_cores_before: None,
         load_average_before: load,
         load_average_after: load,
         limits: None,

@@ -9,9 +9,11 @@ mod limits;
 mod probe;
 mod rate;
 mod signing;
+mod surroundings;
 
 pub use distance::{ALL_CORES, distance};
 pub use files::file_limits;
 pub use limits::{describe, finish, limits};
 pub use probe::Machine;
 pub use signing::SignatureRates;
+pub use surroundings::busy_cores;

@@ -214,6 +214,7 @@ pub const FIELDS: &[Field] = fields! {
     "published" Kind::Tables, "none" [""] "Figures published elsewhere, shown next to the measured ones: each `[[published]]` is a line of a chart.";
     "published.label" LABEL, "required" [""] "The name of the line.";
     "published.source" TEXT, "required" [""] "The publication of the figures, and the machines.";
+    "published.url" LINE, "none" [""] "The address of the publication, `https://...`. The report links to it.";
     "published.conditions" Kind::Tables, "none" [""] "The conditions of the published measurement, as published. The report shows them next to its own.";
     "published.conditions.hardware" LINE, "none" [""] "The machines.";
     "published.conditions.nodes" LINE, "none" [""] "The nodes, and where they ran.";

@@ -366,6 +366,8 @@ pub struct PublishedLine {
     pub label: String,
     /// The publication, and the machines used.
     pub source: String,
+    /// The address of the publication, `https://...`; empty if it has none.
+    pub url: String,
     /// The published conditions, by key of [`crate::results::CONDITIONS`].
     pub conditions: BTreeMap<String, String>,
     /// Our metric that it is compared with: `rate_per_s`, `mean_ms`, ...

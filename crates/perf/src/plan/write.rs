@@ -404,6 +404,9 @@ fn published(line: &PublishedLine) -> Table {
     let mut table = Table::new();
     put(&mut table, "label", line.label.as_str());
     put(&mut table, "source", line.source.as_str());
+    if !line.url.is_empty() {
+        put(&mut table, "url", line.url.as_str());
+    }
     if !line.conditions.is_empty() {
         let conditions: Table = line
             .conditions

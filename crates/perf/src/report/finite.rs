@@ -10,6 +10,7 @@ pub fn finite(report: &Report) -> Report {
     let machine = &mut report.machine;
     zero(&mut report.seconds);
     zero(&mut machine.load_average_before);
+    machine.busy_cores_before = machine.busy_cores_before.filter(|cores| cores.is_finite());
     zero(&mut machine.load_average_after);
     if let Some(limits) = &mut machine.limits {
         for value in [
@@ -86,6 +87,13 @@ fn stretch(stretch: &mut Stretch) {
     }
     stretch.tried.retain(|(rate, _)| rate.is_finite());
     stretch.figures.retain(|_, value| value.is_finite());
+    for trial in &mut stretch.trials {
+        zero(&mut trial.offered_per_s);
+        zero(&mut trial.done_per_s);
+        for percentile in [&mut trial.p50_ms, &mut trial.p95_ms, &mut trial.p99_ms] {
+            *percentile = percentile.filter(|ms| ms.is_finite());
+        }
+    }
     if let Some(chain) = &mut stretch.chain {
         zero(&mut chain.payments_per_s);
         zero(&mut chain.block_seconds);

@@ -61,7 +61,7 @@ pub fn is_numeric(scenario: &Scenario) -> bool {
 }
 
 /// Returns the base case for variants: the case whose name begins with "default", else the first.
-fn base(scenario: &Scenario) -> Option<&str> {
+pub fn base(scenario: &Scenario) -> Option<&str> {
     let names = || {
         let cases = scenario.points.iter().filter_map(|point| point.at.first());
         cases.map(|case| case.name.as_str())

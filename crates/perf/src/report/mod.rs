@@ -28,7 +28,8 @@ mod synthetic;
 mod tests;
 
 pub use digest::{
-    ConditionRow, Conditions, Confidence, Cost, Costs, Digest, NodeCost, Opening, Standing, digest,
+    ConditionRow, Conditions, Confidence, Cost, Costs, Digest, Growth, NodeCost, OfferedLoad,
+    OfferedRate, Opening, RoundTrips, SpeedUp, Standing, digest,
 };
 pub use error::{ERRORS, ReportError};
 pub use figures::{bytes, too_few_samples};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::results::{
     AuditResult, CONDITIONS, CaseResult, Distance, Estimate, Fault, Finding, Generator, Histogram,
     Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA,
-    Scenario, Second, Stretch, Summary,
+    Scenario, Second, Stretch, Summary, Trial,
 };
 
 /// A small generator of numbers; the same seed gives the same report.
@@ -496,6 +496,9 @@ pub fn report() -> Report {
     for stretch in &mut admission.points[0].stretches {
         (stretch.dropped, stretch.late, stretch.retries) = (1204, 77, 31);
         stretch.tried = vec![(2000.0, true), (8000.0, false), (4400.0, true)];
+        let trials = stretch.tried.iter();
+        let trials = trials.map(|(rate, _)| Trial::of(*rate, stretch)).collect();
+        stretch.trials = trials;
     }
 
     let mut broken = scenario(
@@ -525,6 +528,9 @@ pub fn report() -> Report {
             cores: 2,
             memory_bytes: 16_000_000_000,
             system: "Linux 6.8.0".into(),
+            virtual_machine: "yes (Some Cloud)".into(),
+            disk: "ext4 on /dev/vda, not rotating".into(),
+            busy_cores_before: Some(0.04),
             load_average_before: 0.31,
             load_average_after: 2.12,
             limits: Some(Limits {

@@ -29,6 +29,9 @@ pub struct Metric {
     pub scale: f64,
 }
 
+/// From this half width of an interval on, as a share of the figure, the repeats support no single figure.
+const UNSUPPORTED: f64 = 0.5;
+
 /// The known metrics in the order of the tables: name, title, short title, unit, better, scale.
 const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
     (
@@ -287,9 +290,14 @@ impl Metric {
 
     /// Formats a figure of it with its unit.
     pub fn with_unit(&self, value: f64) -> String {
+        self.and_unit(&self.figure(value))
+    }
+
+    /// Adds the unit to a text of figures.
+    pub fn and_unit(&self, figures: &str) -> String {
         match self.unit {
-            "" | "/s" | "%" => format!("{}{}", self.figure(value), self.unit),
-            unit => format!("{} {unit}", self.figure(value)),
+            "" | "/s" | "%" => format!("{figures}{}", self.unit),
+            unit => format!("{figures} {unit}"),
         }
     }
 
@@ -305,6 +313,22 @@ impl Metric {
         (margin > 0.0).then_some(margin)
     }
 
+    /// Returns the interval in words, `120 to 870`, if the repeats support no single figure: if its farther end is half of
+    /// the figure or more away. A metric that is never negative has no negative end.
+    pub fn range(&self, estimate: &Estimate) -> Option<String> {
+        let (low, high) = estimate.low.zip(estimate.high)?;
+        let is_wide = self.margin_of(estimate)? >= UNSUPPORTED * estimate.value.abs() * self.scale;
+        let may_be_negative = estimate.value < 0.0 || self.name.contains("drift");
+        let low = if may_be_negative { low } else { low.max(0.0) };
+        is_wide.then(|| format!("{} to {}", self.figure(low), self.figure(high)))
+    }
+
+    /// Formats the estimate as `1,234 ± 56`, or as its [`range`](Self::range).
+    pub fn supported(&self, estimate: &Estimate) -> String {
+        let range = self.range(estimate);
+        range.unwrap_or_else(|| self.estimate(estimate))
+    }
+
     /// Formats the estimate as `1,234 ± 56`.
     pub fn estimate(&self, estimate: &Estimate) -> String {
         match self.margin(estimate) {
@@ -313,11 +337,17 @@ impl Metric {
         }
     }
 
-    /// Returns the same in at most about `letters` letters, if need be as `1.03M ± 36k`.
+    /// Returns [`supported`](Self::supported) in at most about `letters` letters, if need be as `1.03M ± 36k`.
     pub fn estimate_within(&self, estimate: &Estimate, letters: usize) -> String {
-        let whole = self.estimate(estimate);
+        let whole = self.supported(estimate);
         if whole.chars().count() <= letters {
             return whole;
+        }
+        if let (Some(_), Some((low, high))) =
+            (self.range(estimate), estimate.low.zip(estimate.high))
+        {
+            let [low, high] = [low.max(0.0), high].map(|end| compact(end * self.scale));
+            return format!("{low} to {high}");
         }
         let value = compact(estimate.value * self.scale);
         match self.margin_of(estimate) {
@@ -405,7 +435,8 @@ mod tests {
     fn an_estimate_that_is_too_long_is_told_in_fewer_letters() {
         let bytes = Metric::named("disk_bytes_per_unit");
         for (value, margin, expected) in [
-            (5_604.0, 24_000.0, "5,604 ± 24,000"),
+            (5_604.0, 24_000.0, "0 to 29,604"),
+            (5_604_000.0, 4_000_000.0, "1.6M to 9.6M"),
             (1_027_831.0, 35_412.0, "1.03M ± 35.4k"),
             (23_827_122.0, 1_300.0, "23.8M ± 1,300"),
         ] {
@@ -413,6 +444,30 @@ mod tests {
             let estimate = Estimate { value, low, high };
             assert_eq!(bytes.estimate_within(&estimate, 15), expected);
         }
+    }
+
+    #[test]
+    fn a_figure_with_a_wide_interval_is_told_as_a_range() {
+        let of = |value: f64, margin: f64| Estimate {
+            value,
+            low: Some(value - margin),
+            high: Some(value + margin),
+        };
+        for (metric, estimate, expected) in [
+            ("rate_per_s", of(100.0, 49.0), "100 ± 49"),
+            ("rate_per_s", of(100.0, 50.0), "50 to 150"),
+            ("rate_per_s", of(100.0, 140.0), "0 to 240"),
+            ("error_share", of(0.01, 0.02), "0 to 3"),
+            ("rate_drift_percent_per_h", of(0.5, 2.0), "-1.50 to 2.50"),
+            ("rate_per_s", of(0.0, 0.0), "0"),
+        ] {
+            assert_eq!(Metric::named(metric).supported(&estimate), expected);
+        }
+        let alone = Estimate {
+            value: 5.0,
+            ..Estimate::default()
+        };
+        assert_eq!(Metric::named("rate_per_s").supported(&alone), "5");
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub use lacking::Lacking;
 pub use model::{
     AuditResult, CASES_JOINED, CONDITIONS, CaseResult, Distance, Estimate, FileLimits, Finding,
     Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
-    SCHEMA, Scenario, Second, Stretch, Summary, UnitResult, WorkResult, is_database, is_load,
+    SCHEMA, Scenario, Second, Stretch, Summary, Trial, UnitResult, WorkResult, is_database,
+    is_link, is_load,
 };
 pub use percentile::{LATENCY_PERCENTILES, Support, TO_BLOCK_PERCENTILES, samples_needed};
 pub use samples::Histogram;

@@ -57,6 +57,15 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Name and version of the operating system's kernel.
     pub system: String,
+    /// Whether it is a virtual machine, with its maker's name for it; empty if the system does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub virtual_machine: String,
+    /// The file system and the device under the nodes' folders; empty if the system does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub disk: String,
+    /// Cores that other programs kept busy directly before the run; `None` if it was not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_cores_before: Option<f64>,
     /// The one-minute load average before the run: the load of other processes.
     pub load_average_before: f64,
     /// The one-minute load average after the run.
@@ -264,6 +273,9 @@ pub struct Stretch {
     /// Each unit in the order of its end, if the scenario keeps them (`run.each_unit`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<UnitResult>,
+    /// The figures of each of these trials, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Trial>,
     /// The results specific to a chain; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainResult>>,
@@ -299,6 +311,35 @@ pub struct UnitResult {
     /// The error code if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+}
+
+/// One rate that a search for the knee offered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Units that were due a second.
+    pub offered_per_s: f64,
+    /// Units completed a second.
+    pub done_per_s: f64,
+    /// The median latency, milliseconds; `None` with too few samples for it.
+    pub p50_ms: Option<f64>,
+    /// The 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// The 99th percentile.
+    pub p99_ms: Option<f64>,
+}
+
+impl Trial {
+    /// Returns the figures of a stretch at this rate.
+    pub fn of(offered_per_s: f64, stretch: &Stretch) -> Self {
+        let percentile = |share| stretch.latencies.percentile_ms(share);
+        Self {
+            offered_per_s,
+            done_per_s: stretch.per_s(),
+            p50_ms: percentile(0.5),
+            p95_ms: percentile(0.95),
+            p99_ms: percentile(0.99),
+        }
+    }
 }
 
 /// The results of one kind of work in a mix.
@@ -342,7 +383,7 @@ pub struct Generator {
     pub lag_max_ms: f64,
     /// The longest time from a unit's due time to its start, milliseconds (open loop).
     pub behind_max_ms: f64,
-    /// A unit counts as late if it starts this much after it was due, milliseconds.
+    /// A unit counts as late if it starts this much after it was due, milliseconds; 0 in a closed loop, whose units are never due.
     pub late_after_ms: f64,
     /// Processes that generated, agents included.
     pub agents: u32,
@@ -488,6 +529,9 @@ pub struct Published {
     pub label: String,
     /// The publication, and the machines used.
     pub source: String,
+    /// The address of the publication, `https://...`; empty if it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
     /// The conditions of the measurement, as published: values by key of [`CONDITIONS`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conditions: BTreeMap<String, String>,
@@ -514,6 +558,13 @@ impl Published {
     }
 }
 
+/// Returns whether a text is an address that a page may link to.
+pub fn is_link(text: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_graphic() && !"\"'<>`\\".contains(letter);
+    text.strip_prefix("https://")
+        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_plain))
+}
+
 /// Returns the figure whose name matches the most cases of a point.
 fn found_at(figures: &BTreeMap<String, f64>, at: &[CaseResult]) -> Option<f64> {
     let names: Vec<&str> = at.iter().map(|case| case.name.as_str()).collect();
@@ -538,6 +589,21 @@ mod tests {
             ("databases", false),
         ] {
             assert_eq!(is_database(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_plain_secure_addresses_are_links() {
+        for (text, expected) in [
+            ("https://example.org/a?b=c#d", true),
+            ("https://", false),
+            ("http://example.org", false),
+            ("javascript:alert(1)", false),
+            ("https://example.org/\" onclick=x", false),
+            ("https://example.org/<b>", false),
+            ("", false),
+        ] {
+            assert_eq!(is_link(text), expected, "{text}");
         }
     }
 

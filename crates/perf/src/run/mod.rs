@@ -30,7 +30,7 @@ mod tests;
 mod too_few_cores;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use chain::{Synced, sync};
 pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
@@ -66,6 +66,9 @@ pub struct Options {
     /// The agents that generate the load; this process if `None`.
     pub agents: Option<Agents>,
 }
+
+/// How long the machine is observed before anything runs, to see whether it is idle.
+const IDLE_CHECK: Duration = Duration::from_millis(500);
 
 /// Runs scenarios one after another. Failures are recorded in the report.
 pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
@@ -106,6 +109,7 @@ async fn begin(measured: bool, files: bool, options: &Options, events: &Events) 
         machine: machine::describe(),
         ..Report::default()
     };
+    report.machine.busy_cores_before = machine::busy_cores(IDLE_CHECK).await;
     if !measured {
         return report;
     }

@@ -214,6 +214,7 @@ fn blank(plan: &Plan, options: &Options) -> Scenario {
             .map(|line| Published {
                 label: line.label.clone(),
                 source: line.source.clone(),
+                url: line.url.clone(),
                 conditions: line.conditions.clone(),
                 metric: line.metric.clone(),
                 values: line.values.clone(),

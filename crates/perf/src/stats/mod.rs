@@ -8,6 +8,7 @@ mod compare;
 mod comparison;
 mod drift;
 mod flips;
+mod growth;
 mod interval;
 mod kept;
 mod line;
@@ -25,10 +26,11 @@ pub use compare::{
     SIDES_MAX, compare,
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
+pub use growth::{exponent, times};
 pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
 pub use serial::{ceiling, serial_node, serial_share, serial_times};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use steady::{STEADY_SECONDS_MIN, STEADY_WITHIN, Steady, steadiness};
 pub use student::{t_below, t_quantile};
-pub use summary::{deviation, growth, repeat_figures, summarise, with_files};
+pub use summary::{deviation, growth, repeat_figures, repeats_of, summarise, with_files};

@@ -65,15 +65,20 @@ fn is_supported(stretch: &Stretch, metric: &str) -> bool {
     has(&LATENCY_PERCENTILES, stretch.latencies.count()) && has(&TO_BLOCK_PERCENTILES, to_block)
 }
 
-/// Returns the standard deviation of a metric over the repeats of one point, or `None` if fewer than two have it.
-pub fn deviation(stretches: &[Stretch], metric: &str) -> Option<f64> {
+/// Returns a metric of each repeat of one point. Repeats that lack it are left out.
+pub fn repeats_of(stretches: &[Stretch], metric: &str) -> Vec<f64> {
     let repeats = stretches.iter().filter_map(|stretch| {
         let found = figures(stretch, 0.0);
         let found = found.into_iter().find(|(name, _)| *name == metric);
         let (_, value) = found?;
         (value.is_finite() && is_supported(stretch, metric)).then_some(value)
     });
-    let repeats: Vec<f64> = repeats.collect();
+    repeats.collect()
+}
+
+/// Returns the standard deviation of a metric over the repeats of one point, or `None` if fewer than two have it.
+pub fn deviation(stretches: &[Stretch], metric: &str) -> Option<f64> {
+    let repeats = repeats_of(stretches, metric);
     let (_, variance) = moments(&repeats);
     (repeats.len() > 1).then(|| variance.sqrt())
 }

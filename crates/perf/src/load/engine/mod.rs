@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use super::{Fault, Live};
 use crate::plan::{Knee, Load, Open, Shape};
-use crate::results::Stretch;
+use crate::results::{Stretch, Trial};
 
 pub use chance::Chance;
 pub use clock::{Clock, Pacer, Real, TICK, Ticks};
@@ -157,6 +157,7 @@ async fn search<C: Clock, D: Driven>(
         ..around.clone()
     };
     let mut last = Stretch::default();
+    let mut trials = Vec::new();
     for trial in 0u64.. {
         let (per_s, around) = match search.next() {
             knee::Next::Try(per_s) => (per_s, &without_rows),
@@ -174,13 +175,18 @@ async fn search<C: Clock, D: Driven>(
         };
         last = open::run(clock, driven, &open, &settings, around).await;
         // A trial that was cut short has no result.
-        if around.stop.is_asked() || search.tell(knee::meets(knee, &last)) {
+        if around.stop.is_asked() {
+            break;
+        }
+        trials.push(Trial::of(per_s, &last));
+        if search.tell(knee::meets(knee, &last)) {
             break;
         }
     }
     // An interrupted search has found nothing.
     if !around.stop.is_asked() {
         last.tried = search.tried().to_vec();
+        last.trials = trials;
     }
     last
 }

@@ -8,7 +8,7 @@ use crate::plan::limits::{PUBLISHED_MAX, PUBLISHED_VALUES_MAX};
 use crate::plan::model::PublishedLine;
 use crate::plan::reader::{Reader, Section, plain_number};
 use crate::plan::tree::Tree;
-use crate::results::{CASES_JOINED, CONDITIONS};
+use crate::results::{CASES_JOINED, CONDITIONS, is_link};
 
 pub(super) fn read(
     reader: &mut Reader<'_>,
@@ -41,6 +41,7 @@ pub(super) fn read(
         lines.push(PublishedLine {
             label: reader.words(section, "label").unwrap_or_default(),
             source: reader.words(section, "source").unwrap_or_default(),
+            url: url(reader, section),
             conditions: conditions(reader, section),
             metric: metric.to_owned(),
             values,
@@ -48,6 +49,19 @@ pub(super) fn read(
         });
     }
     lines
+}
+
+/// Reads the address of a publication; empty if it is missing or no address.
+fn url(reader: &mut Reader<'_>, section: Section<'_>) -> String {
+    let url = reader.words(section, "url").unwrap_or_default();
+    if url.is_empty() || is_link(&url) {
+        return url;
+    }
+    let message = format!(
+        "`published.url` has to begin with https:// and to contain no space, found `{url}`"
+    );
+    reader.wrong(section.at, message);
+    String::new()
 }
 
 fn conditions(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, String> {

@@ -319,6 +319,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "`value` or `values`",
     ),
     (
+        "[[published]]\nlabel = 'x'\nsource = 'y'\nvalue = 3\nurl = 'http://example.org'\n[work]\nkind = 'swap'",
+        "1:1",
+        "begin with https://",
+    ),
+    (
         "[[published]]\nlabel = 'x'\nsource = 'y'\nvalues = { 4.5 = 3 }\n[work]\nkind = 'swap'",
         "4:12",
         "quote a case",

@@ -272,6 +272,7 @@ fn published() -> impl Strategy<Value = Vec<PublishedLine>> {
         |(label, source, conditions, metric, values)| PublishedLine {
             label,
             source,
+            url: "https://example.org/results".to_owned(),
             conditions,
             metric: METRICS[metric].to_owned(),
             // A single value has no case, so no deviation either.

@@ -14,6 +14,9 @@ pub struct Bar {
     pub words: String,
 }
 
+/// Letters of a bar's name and amount together that fit above it.
+const LETTERS: usize = 60;
+
 /// Draws them.
 pub fn bars(about: &str, bars: &[Bar]) -> String {
     let each = 36.0;
@@ -22,8 +25,16 @@ pub fn bars(about: &str, bars: &[Bar]) -> String {
     for (at, bar) in bars.iter().enumerate() {
         let y = at as f64 * each;
         let share = bar.share.max(0.0);
-        canvas.text("t k", (left, y + 12.0), Anchor::Start, &clip(&bar.name, 30));
-        canvas.text("t n", (right, y + 12.0), Anchor::End, &clip(&bar.words, 34));
+        let words = clip(&bar.words, 34);
+        // Both share a line, so a shorter amount leaves more room for the name.
+        let room = LETTERS.saturating_sub(words.chars().count());
+        canvas.text(
+            "t k",
+            (left, y + 12.0),
+            Anchor::Start,
+            &clip(&bar.name, room),
+        );
+        canvas.text("t n", (right, y + 12.0), Anchor::End, &words);
         canvas.rect("r", (left, y + 17.0), (right - left, 10.0), "");
         let near = if share >= NEAR { "f near" } else { "f" };
         let width = (right - left) * share.min(1.0);

@@ -1,6 +1,6 @@
 //! A metric along a numeric axis: one curve for each series with 95 % confidence intervals, and published figures.
 
-use super::canvas::{Canvas, LEFT, RIGHT, TOP};
+use super::canvas::{Anchor, Canvas, LEFT, RIGHT, TOP};
 use super::scale::{Scale, is_geometric};
 use super::series::SERIES_MAX;
 use crate::report::figures::compact;
@@ -36,10 +36,44 @@ pub struct Reference {
     pub points: Vec<(f64, f64, String)>,
 }
 
-/// Draws it; `about` is for people who cannot see it, `title` stands under the axis.
-pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Reference]) -> String {
-    let mut canvas = Canvas::new(240.0, about);
+/// How both axes run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Axes {
+    /// Logarithmic if the places grow by factors, or if the values are far apart.
+    #[default]
+    Fitting,
+    /// Linear from 0, so that growth in proportion is a straight line through the corner.
+    FromZero,
+    /// The places linear from 0, the values as with [`Axes::Fitting`].
+    PlacesFromZero,
+}
+
+/// The content of a chart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntervalChart<'a> {
+    /// For people who cannot see it.
+    pub about: &'a str,
+    /// Under the axis.
+    pub title: &'a str,
+    /// The axes.
+    pub axes: Axes,
+    /// Series of ours.
+    pub curves: &'a [Curve],
+    /// Published series.
+    pub references: &'a [Reference],
+    /// A place with a line of its own, and its words.
+    pub marked: Option<(f64, String)>,
+}
+
+/// Draws it.
+pub fn intervals(chart: &IntervalChart<'_>) -> String {
+    let (curves, references) = (chart.curves, chart.references);
+    let mut canvas = Canvas::new(240.0, chart.about);
     let bottom = canvas.height() - 36.0;
+    let top = match chart.marked {
+        Some(_) => TOP + 12.0,
+        None => TOP,
+    };
     let dots = || curves.iter().flat_map(|curve| &curve.dots);
     let published = || references.iter().flat_map(|line| &line.points);
     let ends = dots().flat_map(|dot| {
@@ -51,11 +85,13 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
     });
     let ends: Vec<f64> = ends.chain(published().map(|point| point.1)).collect();
     let y = match ends.iter().copied().filter(|end| *end <= 0.0).count() {
-        0 => Scale::fitting(ends.iter().copied(), bottom, TOP),
-        _ => Scale::fitting(ends.iter().copied().chain([0.0]), bottom, TOP),
+        _ if chart.axes == Axes::FromZero => Scale::from_zero(ends.iter().copied(), bottom, top),
+        0 => Scale::fitting(ends.iter().copied(), bottom, top),
+        _ => Scale::fitting(ends.iter().copied().chain([0.0]), bottom, top),
     };
     let mut places: Vec<f64> = dots().map(|dot| dot.x).collect();
     places.extend(published().map(|point| point.0));
+    places.extend(chart.marked.iter().map(|(place, _)| *place));
     places.sort_by(f64::total_cmp);
     places.dedup();
     let (low, high) = match (places.first(), places.last()) {
@@ -64,14 +100,29 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
     };
     let inset = 14.0;
     let x = match is_geometric(&places) {
+        _ if chart.axes != Axes::Fitting => Scale::linear(low.min(0.0), high, LEFT, RIGHT - inset),
         true => Scale::log(low, high, LEFT + inset, RIGHT - inset),
         false if high > low => Scale::linear(low, high, LEFT + inset, RIGHT - inset),
         // One place stands in the middle.
         false => Scale::linear(low - 1.0, low + 1.0, LEFT, RIGHT),
     };
     canvas.values_left(&y, 5, RIGHT);
-    let ticks: Vec<(f64, String)> = places.iter().map(|at| (x.at(*at), compact(*at))).collect();
-    canvas.values_below(&ticks, bottom, title);
+    let ticks = match chart.axes {
+        Axes::Fitting => places,
+        Axes::FromZero | Axes::PlacesFromZero => x.ticks(6),
+    };
+    let ticks: Vec<(f64, String)> = ticks.iter().map(|at| (x.at(*at), compact(*at))).collect();
+    canvas.values_below(&ticks, bottom, chart.title);
+    if let Some((place, words)) = &chart.marked {
+        let at = x.at(*place);
+        canvas.line("z", (at, TOP + 8.0), (at, bottom));
+        // The words stand on the side with more room.
+        let (anchor, aside) = match at > (LEFT + RIGHT) / 2.0 {
+            true => (Anchor::End, at - 4.0),
+            false => (Anchor::Start, at + 4.0),
+        };
+        canvas.text("t k", (aside, TOP + 8.0), anchor, words);
+    }
     for line in references {
         let points: Vec<(f64, f64)> = line
             .points

@@ -20,7 +20,7 @@ mod way;
 pub use bars::{Bar, bars};
 pub use canvas::{clip, escape};
 pub use columns::{Column, Columns, columns};
-pub use intervals::{Curve, Dot, Reference, intervals};
+pub use intervals::{Axes, Curve, Dot, IntervalChart, Reference, intervals};
 pub use percentiles::{Distribution, percentiles};
 pub use rows::{Mark, Row, Rows, WORDS_MAX, rows};
 pub use scale::is_geometric;

@@ -146,6 +146,10 @@ impl Scale {
         if fine.len() <= wanted + 2 {
             return fine;
         }
+        let middle = with(&[1.0, 3.0]);
+        if middle.len() <= wanted + 2 {
+            return middle;
+        }
         let coarse = with(&[1.0]);
         let every = coarse.len().div_ceil(wanted.max(1)).max(1);
         coarse.into_iter().step_by(every).collect()
@@ -213,7 +217,9 @@ mod tests {
     fn ticks_are_round_numbers() {
         let scale = Scale::fitting([3.0, 870.0].into_iter(), 0.0, 100.0);
         assert!(scale.is_log());
-        assert_eq!(scale.ticks(4), [10.0, 100.0, 1000.0]);
+        assert_eq!(scale.ticks(4), [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]);
+        let scale = Scale::fitting([0.3, 8700.0].into_iter(), 0.0, 100.0);
+        assert_eq!(scale.ticks(4), [1.0, 100.0, 10_000.0]);
         let scale = Scale::fitting([120.0, 870.0].into_iter(), 0.0, 100.0);
         assert_eq!(scale.ticks(4), [0.0, 500.0, 1000.0]);
         assert_eq!(

@@ -10,10 +10,19 @@ pub const NEAR: f64 = 0.85;
 /// Up to this many outstanding units, the latency of single units sets the rate.
 const FEW_OUTSTANDING: u32 = 4;
 
+/// A limit that several cores or nodes can pass is no evidence if it was passed this many times: it did not limit, or it was
+/// measured while the machine was busy.
+const PASSED: f64 = 2.0;
+
 /// Returns a sentence about the limits at the headline point, and about the load if none was near.
 pub(super) fn words(limits: &[Distance], plan: Option<&Plan>) -> String {
+    let limits: Vec<&Distance> = limits
+        .iter()
+        .filter(|limit| !limit.can_pass || limit.share() < PASSED)
+        .collect();
     let nearest = |can_pass: bool| {
-        let picked = limits.iter().filter(|limit| limit.can_pass == can_pass);
+        let picked = limits.iter().copied();
+        let picked = picked.filter(|limit| limit.can_pass == can_pass);
         picked.max_by(|one, two| one.share().total_cmp(&two.share()))
     };
     let near = |limit: &&Distance| limit.share() >= NEAR;
@@ -28,6 +37,7 @@ pub(super) fn words(limits: &[Distance], plan: Option<&Plan>) -> String {
     }
     let Some(nearest) = limits
         .iter()
+        .copied()
         .max_by(|one, two| one.share().total_cmp(&two.share()))
     else {
         return "not known, because the machine's limits were not measured.".to_owned();
@@ -98,6 +108,11 @@ mod tests {
                 vec![cores(40.0), commits(90.0)],
                 "outstanding = 100",
                 "possibly durable commits a second, 90 of 100 (90 %), which several cores or nodes together can pass.",
+            ),
+            (
+                vec![cores(40.0), commits(1_483.0)],
+                "outstanding = 100",
+                "none of the measured limits was near. The nearest was cores, nodes, 40 of 100 (40 %).",
             ),
             (
                 vec![cores(40.0), commits(50.0)],

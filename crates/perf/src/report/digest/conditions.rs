@@ -7,7 +7,7 @@ use toml::Value;
 
 use crate::plan::{
     ChainPlan, ConnectorProgram, DatabaseKind, Load, NoChecks, NotaryBackend, NotaryKind, Options,
-    Plan, Shape, Target, Think, Work, parse,
+    Plan, PointPlan, Shape, Target, Think, Work, parse,
 };
 use crate::report::figures::{bytes, duration, figure};
 use crate::results::{CONDITIONS, Machine, Point, Published, Scenario, Stretch};
@@ -101,18 +101,18 @@ fn columns(published: &[Published]) -> Vec<(String, &BTreeMap<String, String>)> 
 
 /// Reads the scenario of a point from the source that the report holds; `None` if it cannot be read.
 fn plan_at(scenario: &Scenario, point: &Point) -> Option<Plan> {
+    let points = plans(scenario).into_iter();
+    let mut found = points.filter(|one| one.at == point.at);
+    found.next().map(|found| found.plan)
+}
+
+/// Reads the scenarios of all points from the source that the report holds; none if it cannot be read.
+pub(super) fn plans(scenario: &Scenario) -> Vec<PointPlan> {
     let source = scenario.source.as_bytes();
-    let plan = parse(
-        &scenario.name,
-        "report",
-        source,
-        &Options::default(),
-        &NoChecks,
-    )
-    .ok()?;
-    let points = plan.points().ok()?;
-    let found = points.into_iter().find(|one| one.at == point.at)?;
-    Some(found.plan)
+    let (name, options) = (&scenario.name, Options::default());
+    let plan = parse(name, "report", source, &options, &NoChecks);
+    let points = plan.ok().and_then(|plan| plan.points().ok());
+    points.unwrap_or_default()
 }
 
 fn ours(key: &str, machine: &Machine, plan: Option<&Plan>, point: Option<&Point>) -> String {
@@ -137,6 +137,12 @@ fn hardware(machine: &Machine) -> String {
     }
     if machine.memory_bytes > 0 {
         parts.push(format!("{} memory", bytes(machine.memory_bytes as f64)));
+    }
+    if machine.virtual_machine.starts_with("yes") {
+        parts.push("virtual".to_owned());
+    }
+    if !machine.disk.is_empty() {
+        parts.push(format!("disk {}", machine.disk));
     }
     match parts.is_empty() {
         true => String::new(),

@@ -4,7 +4,10 @@
 mod bottleneck;
 mod conditions;
 mod costs;
+mod growth;
+mod offered;
 mod opening;
+mod round_trips;
 mod standing;
 
 use serde::Serialize;
@@ -16,7 +19,10 @@ use crate::results::{Distance, Machine, Point, Report, Scenario};
 pub use bottleneck::NEAR;
 pub use conditions::{ConditionRow, Conditions};
 pub use costs::{Cost, Costs, NodeCost};
+pub use growth::{Growth, SpeedUp};
+pub use offered::{OfferedLoad, OfferedRate};
 pub use opening::{Confidence, Opening};
+pub use round_trips::RoundTrips;
 pub use standing::Standing;
 
 /// The statements of a report about a scenario beyond its measurements.
@@ -36,6 +42,14 @@ pub struct Digest {
     pub limits: Vec<Distance>,
     /// The cost of a unit at the headline point.
     pub costs: Costs,
+    /// How the main figure grows along a numeric axis; empty without one.
+    pub growth: Vec<Growth>,
+    /// The points compared with a base case; empty without a sweep, and for protocols whose round trips are counted.
+    pub speed_ups: Vec<SpeedUp>,
+    /// The sequential round trips of each series, if the first axis is a delay between nodes; else empty.
+    pub round_trips: Vec<RoundTrips>,
+    /// The latency by offered load; empty if no rate was offered.
+    pub offered: OfferedLoad,
 }
 
 /// Returns the digest of a scenario of this report.
@@ -47,13 +61,29 @@ pub fn digest(report: &Report, scenario: &Scenario) -> Digest {
     let conditions = conditions::of(&report.machine, scenario, point);
     let limits = point.map_or(Vec::new(), |point| limits(point, &report.machine));
     let standing = Standing::of(scenario);
+    let round_trips = round_trips::of(scenario);
     Digest {
         name: scenario.name.clone(),
         at: point.map_or(String::new(), place),
-        opening: opening::of(scenario, standing, headline.as_ref(), &conditions, &limits),
+        opening: opening::of(
+            &report.machine,
+            scenario,
+            standing,
+            headline.as_ref(),
+            &conditions,
+            &limits,
+        ),
         conditions: conditions.table,
         limits,
         costs: point.map_or(Costs::default(), costs::of),
+        growth: growth::growth(scenario),
+        // Protocols with different tasks are no variants of each other.
+        speed_ups: match round_trips.is_empty() {
+            true => growth::speed_ups(scenario),
+            false => Vec::new(),
+        },
+        round_trips,
+        offered: offered::of(scenario),
         standing,
     }
 }

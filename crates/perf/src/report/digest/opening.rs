@@ -7,9 +7,10 @@ use super::conditions::Known;
 use super::standing::Standing;
 use crate::load::engine::GENERATOR_LIMIT;
 use crate::machine::ALL_CORES;
+use crate::report::figures::{duration, figure};
 use crate::report::headline::{Headline, main_metric, place};
 use crate::report::units::Metric;
-use crate::results::{Distance, Estimate, Scenario};
+use crate::results::{Distance, Estimate, Machine, Scenario, Stretch};
 
 /// From this half width of the interval on, as a share of the figure, confidence is at most fair.
 const MARGIN_FAIR: f64 = 0.05;
@@ -17,6 +18,12 @@ const MARGIN_FAIR: f64 = 0.05;
 const MARGIN_LOW: f64 = 0.2;
 /// Fewer repeats than these give at most fair confidence.
 const REPEATS_HIGH: usize = 5;
+/// A machine that was busier than this share of its cores before the run gives at most fair confidence.
+const BUSY_SHARE: f64 = 0.1;
+/// A shorter repeat gives at most fair confidence, because it may not show a steady state.
+const SECONDS_HIGH: f64 = 60.0;
+/// A repeat of fewer units gives at most fair confidence. From this number on it has a 99th percentile.
+const UNITS_HIGH: u64 = 1_000;
 
 /// Five sentences, one for each part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -85,6 +92,7 @@ impl Opening {
 
 /// Returns the paragraph of a scenario.
 pub(super) fn of(
+    machine: &Machine,
     scenario: &Scenario,
     standing: Standing,
     headline: Option<&Headline<'_>>,
@@ -96,7 +104,7 @@ pub(super) fn of(
         set_up: set_up(conditions),
         answer: answer(standing, headline),
         bottleneck: bottleneck::words(limits, conditions.plan.as_ref()),
-        confidence: confidence(scenario, standing, headline, limits),
+        confidence: confidence(machine, scenario, standing, headline, limits),
     }
 }
 
@@ -149,12 +157,16 @@ fn answer(standing: Standing, headline: Option<&Headline<'_>>) -> String {
         return "none, because nothing was measured.".to_owned();
     };
     let metric = &headline.metric;
-    let margin = metric.margin(headline.estimate);
-    let margin = margin.map_or(String::new(), |margin| format!(" (± {margin})"));
     let at = match place(headline.point) {
         place if place.is_empty() => String::new(),
         place => format!(" at {place}"),
     };
+    if let Some(range) = metric.range(headline.estimate) {
+        let range = metric.and_unit(&range);
+        return format!("{range}{at}. The repeats support no single figure.");
+    }
+    let margin = metric.margin(headline.estimate);
+    let margin = margin.map_or(String::new(), |margin| format!(" (± {margin})"));
     let ours = format!("{}{margin}{at}", metric.with_unit(headline.estimate.value));
     let Some(beside) = &headline.published else {
         return format!("{ours}.");
@@ -170,13 +182,14 @@ fn answer(standing: Standing, headline: Option<&Headline<'_>>) -> String {
         ),
     };
     format!(
-        "{ours}.{other} {} published {}, so this is {factor}, on other hardware.",
+        "{ours}.{other} {} published {}, on other hardware and under other conditions ({factor} here).",
         beside.line.label,
         beside.metric.with_unit(beside.theirs)
     )
 }
 
 fn confidence(
+    machine: &Machine,
     scenario: &Scenario,
     standing: Standing,
     headline: Option<&Headline<'_>>,
@@ -212,6 +225,9 @@ fn confidence(
             "without an interval, a difference cannot be told from noise".to_owned(),
         ),
     }
+    if let Some(why) = short(&headline.point.stretches) {
+        at_most(Level::Fair, why);
+    }
     match standing {
         Standing::Unaudited => at_most(Level::Low, "not audited".to_owned()),
         Standing::Findings(1) => at_most(Level::Fair, "1 warning, audit clean".to_owned()),
@@ -239,10 +255,38 @@ fn confidence(
         let why = "load and nodes shared a machine that was busy";
         at_most(Level::Fair, why.to_owned());
     }
+    let cores = f64::from(machine.cores);
+    if let Some(busy) = machine.busy_cores_before
+        && busy > cores * BUSY_SHARE
+    {
+        let busy = figure(busy);
+        let why = format!("other programs kept {busy} of {cores} cores busy before the run");
+        at_most(Level::Fair, why);
+    }
     Confidence {
         level,
         why: format!("{}.", reasons.join("; ")),
     }
+}
+
+/// Returns that a repeat is too short or has too few units for high confidence; `None` if each is long enough.
+fn short(repeats: &[Stretch]) -> Option<String> {
+    let seconds = repeats.iter().map(|one| one.seconds).reduce(f64::min)?;
+    let units = repeats.iter().map(|one| one.done).min()?;
+    let mut reasons = Vec::new();
+    if seconds < SECONDS_HIGH {
+        let (found, wanted) = (duration(seconds), figure(SECONDS_HIGH));
+        reasons.push(format!(
+            "a repeat of {found}, of at least {wanted} s wanted"
+        ));
+    }
+    if units < UNITS_HIGH {
+        let (found, wanted) = (figure(units as f64), figure(UNITS_HIGH as f64));
+        reasons.push(format!(
+            "a repeat of {found} units, of at least {wanted} wanted"
+        ));
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// Returns the half width of the interval as a share of the figure; `None` without an interval or a figure.
@@ -271,7 +315,14 @@ mod tests {
             high: margin.map(|margin| 100.0 + margin),
         };
         let point = Point {
-            stretches: vec![Stretch::default(); repeats],
+            stretches: vec![
+                Stretch {
+                    seconds: SECONDS_HIGH,
+                    done: UNITS_HIGH,
+                    ..Stretch::default()
+                };
+                repeats
+            ],
             summary: Summary {
                 metrics: [("rate_per_s".to_owned(), estimate)].into(),
             },
@@ -314,7 +365,7 @@ mod tests {
         assert_eq!(opening.question, "How many units are completed a second?");
         assert_eq!(
             opening.answer,
-            "100/s (± 2.0). Other 1.0 published 25/s, so this is 4× more, on other hardware."
+            "100/s (± 2.0). Other 1.0 published 25/s, on other hardware and under other conditions (4× more here)."
         );
         report.scenarios[0].axes = ["parties", "variant"].map(str::to_owned).into();
         report.scenarios[0].failure = Some("why".into());
@@ -349,6 +400,42 @@ mod tests {
             });
             let found = digest(&report, &report.scenarios[0]).opening.confidence;
             assert_eq!(found.level, level, "{what}: {}", found.why);
+        }
+    }
+
+    #[test]
+    fn short_repeats_and_other_programs_lower_confidence() {
+        for (seconds, done, busy_cores, level, why) in [
+            (60.0, 1_000, Some(0.39), Level::High, "audit clean"),
+            (
+                2.04,
+                1_000,
+                None,
+                Level::Fair,
+                "a repeat of 2.04 s, of at least 60 s wanted",
+            ),
+            (
+                60.0,
+                400,
+                None,
+                Level::Fair,
+                "a repeat of 400 units, of at least 1,000 wanted",
+            ),
+            (
+                60.0,
+                1_000,
+                Some(0.41),
+                Level::Fair,
+                "kept 0.41 of 4 cores busy",
+            ),
+        ] {
+            let mut report = report(5, Some(2.0), Some(true), &[]);
+            (report.machine.cores, report.machine.busy_cores_before) = (4, busy_cores);
+            let stretch = &mut report.scenarios[0].points[0].stretches[3];
+            (stretch.seconds, stretch.done) = (seconds, done);
+            let found = digest(&report, &report.scenarios[0]).opening.confidence;
+            assert_eq!(found.level, level, "{}", found.why);
+            assert!(found.why.contains(why), "{}", found.why);
         }
     }
 

@@ -17,7 +17,9 @@ pub fn opening(opening: &Opening) -> String {
 }
 
 /// Returns our conditions next to those of the published figures; nothing if none is known.
-pub fn conditions(conditions: &Conditions) -> String {
+///
+/// `id` names it for links.
+pub fn conditions(conditions: &Conditions, id: &str) -> String {
     if conditions.rows.is_empty() {
         return String::new();
     }
@@ -39,7 +41,7 @@ pub fn conditions(conditions: &Conditions) -> String {
             format!("<tr><td class=\"l\">{}</td>{ours}{theirs}</tr>", row.title)
         })
         .collect();
-    format!("<h3>Conditions</h3>{}", table(&head, &rows))
+    format!("<h3 id=\"{id}\">Conditions</h3>{}", table(&head, &rows))
 }
 
 fn cell(text: Option<&str>, otherwise: &str) -> String {
@@ -129,8 +131,8 @@ pub fn costs(costs: &Costs, at: &str) -> String {
         at => format!(" at {}", words(at, 160)),
     };
     format!(
-        "<h3>Cost of a unit</h3>{}<p class=\"dim small\">Means over the repeats{at}. Sent bytes are on the wire. The row of all nodes has \
-         the figures of the table of metrics. Its stored bytes are the growth of all files over the load.{note}</p>",
+        "<h3>Cost of a unit</h3>{}<p class=\"dim small\">Means over the repeats{at}. A unit is charged to every node that works for \
+         it, and the row of all nodes is the sum, as in the table of metrics. Sent bytes are on the wire. Stored bytes are the growth of the files over the load.{note}</p>",
         table(
             &format!("<th class=\"l\">Node</th>{head}"),
             &format!(

@@ -79,6 +79,7 @@ fn explained(limits: Option<&Limits>) -> String {
     format!(
         "<div><div class=\"scroll\"><table><thead><tr><th class=\"l\">This machine alone</th><th>at most</th></tr></thead><tbody>{rows}\
          </tbody></table></div><p class=\"dim small\">Measured before the run, each alone. A bar can pass its limit: the limits of \
-         signatures are one core's, and commits of several nodes run side by side.</p></div>"
+         signatures are one core's, and commits of several nodes run side by side. If a bar passes its limit several times, the machine \
+         was probably busy when the limit was measured.</p></div>"
     )
 }

@@ -10,9 +10,12 @@ mod each_unit;
 mod failures;
 pub(super) mod figure;
 mod frame;
+mod glossary;
+mod growth;
 mod joint;
 mod limits;
 mod point;
+mod published;
 mod resources;
 mod scenario;
 mod summary;
@@ -68,6 +71,7 @@ pub fn html(report: &Report) -> String {
     for (at, group) in joint.iter().enumerate() {
         body.push_str(&group.section(at));
     }
+    body.push_str(&glossary::section());
     body.push_str("</main><footer>");
     body.push_str(&format!(
         "Made by tally {}. Intervals are 95 % confidence intervals over repeats. Published figures were measured by others on other \
@@ -89,6 +93,12 @@ fn head(report: &Report, title: &str) -> String {
     facts.add("Cores", &machine.cores.to_string());
     facts.add("Memory", &bytes(machine.memory_bytes as f64));
     facts.add("System", &machine.system);
+    facts.add("Virtual machine", &machine.virtual_machine);
+    facts.add("Disk", &machine.disk);
+    if let Some(busy) = machine.busy_cores_before {
+        let words = format!("{} of {} cores", number(busy), machine.cores);
+        facts.add("Busy before the run", &words);
+    }
     let load = (machine.load_average_before, machine.load_average_after);
     let load = format!("{} before, {} after", number(load.0), number(load.1));
     facts.add("Load average", &load);

@@ -7,7 +7,7 @@ use super::tables::table;
 use super::timeline::{Drawn, line, p99_of_second};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
 use crate::report::figures::{bytes, figure as number, too_few_samples};
-use crate::report::headline::place;
+use crate::report::headline::{headline, place};
 use crate::results::{Histogram, Point, Scenario, Stretch};
 use crate::stats::steadiness;
 
@@ -55,7 +55,11 @@ pub fn details(scenario: &Scenario) -> String {
 fn distribution(scenario: &Scenario) -> String {
     let mut curves = Vec::new();
     let mut legend = Vec::new();
-    for point in &scenario.points {
+    let headline = headline(scenario).map(|headline| headline.point);
+    let is_headline = |point: &Point| headline.is_some_and(|one| std::ptr::eq(one, point));
+    // The headline's point is always drawn, even if it is one of the last.
+    let others = scenario.points.iter().filter(|point| !is_headline(point));
+    for point in headline.into_iter().chain(others) {
         let mut all = Histogram::default();
         for stretch in &point.stretches {
             all.merge(&stretch.latencies);
@@ -64,18 +68,24 @@ fn distribution(scenario: &Scenario) -> String {
         if points.is_empty() || curves.len() == SERIES_MAX {
             continue;
         }
-        legend.push((Swatch::Line(curves.len()), place(point)));
+        let name = match is_headline(point) {
+            true => format!("{} (headline)", place(point)),
+            false => place(point),
+        };
+        legend.push((Swatch::Line(curves.len()), name));
         let series = curves.len();
         curves.push(Distribution { series, points });
     }
     if curves.is_empty() {
         return String::new();
     }
-    if legend.len() == 1 {
+    if scenario.points.len() == 1 {
         legend.clear();
     }
     let about = match scenario.points.len() > curves.len() && curves.len() == SERIES_MAX {
-        true => "ms by percentile, all repeats of a point together; the first points of the sweep",
+        true => {
+            "ms by percentile, all repeats of a point together; the headline's point and the first others of the sweep"
+        }
         false => "ms by percentile, all repeats of a point together",
     };
     let svg = percentiles("Latency by percentile", &curves);
@@ -203,7 +213,7 @@ type Column = (&'static str, fn(&Stretch) -> Option<String>);
 
 /// Columns after the number of the repeat. Those with nothing to tell of any repeat are left out.
 const COLUMNS: [Column; 19] = [
-    ("Measured s", |stretch| Some(number(stretch.seconds))),
+    ("Measured<br>s", |stretch| Some(number(stretch.seconds))),
     ("Rate /s", |stretch| Some(number(stretch.per_s()))),
     ("Steady", |stretch| {
         let (verdict, change) = steadiness(stretch)?;
@@ -223,13 +233,13 @@ const COLUMNS: [Column; 19] = [
     ("Max ms", |stretch| {
         above_zero(stretch.latencies.quantile_ms(1.0))
     }),
-    ("Generator cores", |stretch| {
+    ("Generator<br>cores", |stretch| {
         above_zero(stretch.generator.cpu_cores)
     }),
-    ("Timer lag p99 ms", |stretch| {
+    ("Timer lag<br>p99 ms", |stretch| {
         above_zero(stretch.generator.lag_p99_ms)
     }),
-    ("Behind max ms", |stretch| {
+    ("Behind<br>max ms", |stretch| {
         above_zero(stretch.generator.behind_max_ms)
     }),
     ("Agents", agents),
@@ -238,6 +248,8 @@ const COLUMNS: [Column; 19] = [
         Some(bytes(grown as f64))
     }),
 ];
+/// Columns in which an empty cell means none. In the others it means that the figure is not known.
+const COUNTED: [&str; 5] = ["Due", "Failed", "Dropped", "Late", "Retries"];
 /// Columns that are highlighted if they have a figure.
 const WRONG: [&str; 3] = ["Failed", "Dropped", "Late"];
 
@@ -283,7 +295,8 @@ fn stretches(point: &Point) -> String {
             .map(|(name, cell)| match cell(stretch) {
                 Some(text) if WRONG.contains(name) => format!("<td class=\"bad\">{text}</td>"),
                 Some(text) => format!("<td>{text}</td>"),
-                None => "<td>0</td>".to_owned(),
+                None if COUNTED.contains(name) => "<td>0</td>".to_owned(),
+                None => "<td class=\"dim\">–</td>".to_owned(),
             })
             .collect();
         format!("<tr><td>{}</td>{cells}</tr>", at + 1)

@@ -2,19 +2,19 @@
 
 use super::frame::{Facts, banner, prose, words};
 use super::timeline::{self, Times};
-use super::{chain, digest, each_unit, failures, limits, point, resources, sweep, tables};
+use super::{
+    chain, digest, each_unit, failures, growth, limits, point, published, resources, sweep, tables,
+};
 use crate::report::chart::escape;
 use crate::report::digest::{Digest, Standing};
 use crate::report::figures::{beyond, date, duration};
-use crate::report::headline::{headline, is_repeated, main_metric, place, published_at};
-use crate::report::units::{Metric, rank};
+use crate::report::headline::{headline, is_repeated, main_metric, place};
+use crate::report::units::Metric;
 use crate::results::{AuditResult, Finding, Point, Report, Scenario};
 use crate::run::AUDIT_FAILED;
 
 /// Failed audits that are told at the top.
 const AUDITS_MAX: usize = 3;
-/// Rows of published figures beyond which the table is folded.
-const PUBLISHED_OPEN: usize = 12;
 /// Findings shown of a scenario.
 const FINDINGS_MAX: usize = 100;
 /// Letters of a scenario's source that are shown; the JSON has all of it.
@@ -65,10 +65,11 @@ pub fn section(report: &Report, scenario: &Scenario, digest: &Digest, at: usize)
     out.push_str(&warnings(scenario));
     out.push_str(&tiles(scenario));
     out.push_str(&sweep::charts(scenario));
+    out.push_str(&growth::section(scenario, digest));
     out.push_str(&each_unit::charts(scenario));
     out.push_str(&failures::section(scenario));
-    out.push_str(&published(scenario));
-    out.push_str(&digest::conditions(&digest.conditions));
+    out.push_str(&published::section(scenario));
+    out.push_str(&digest::conditions(&digest.conditions, &format!("s{at}c")));
     out.push_str(&limits::section(report, digest));
     out.push_str(&digest::costs(&digest.costs, &digest.at));
     out.push_str(&chain::section(scenario));
@@ -189,11 +190,14 @@ fn tiles(scenario: &Scenario) -> String {
                 .map(|estimate| (Metric::named(name), estimate))
         })
         .map(|(metric, estimate)| {
-            let margin = metric.margin(estimate).map_or(String::new(), |margin| {
+            let range = metric.range(estimate);
+            let margin = metric.margin(estimate).filter(|_| range.is_none());
+            let margin = margin.map_or(String::new(), |margin| {
                 format!(" <small class=\"dim\">± {}</small>", escape(&margin))
             });
             let heading = words(&metric.heading(), 60);
-            let value = escape(&metric.figure(estimate.value));
+            let value = range.unwrap_or_else(|| metric.figure(estimate.value));
+            let value = escape(&value);
             format!("<div class=\"tile\"><span>{heading}</span><b>{value}</b>{margin}</div>")
         })
         .collect();
@@ -201,64 +205,6 @@ fn tiles(scenario: &Scenario) -> String {
         true => String::new(),
         false => format!("<div class=\"tiles\">{tiles}</div>"),
     }
-}
-
-/// Compares published figures with ours, as factors.
-fn published(scenario: &Scenario) -> String {
-    let mut rows = String::new();
-    let mut lines: Vec<_> = scenario.published.iter().collect();
-    lines.sort_by_key(|line| rank(&line.metric));
-    for line in lines {
-        let metric = Metric::named(&line.metric);
-        for point in &scenario.points {
-            let theirs = published_at(line, point);
-            let Some((theirs, ours)) = theirs.zip(point.summary.metrics.get(&line.metric)) else {
-                continue;
-            };
-            let factor = metric.factor(ours.value, theirs);
-            rows.push_str(&format!(
-                "<tr><td class=\"l\">{}</td><td class=\"l\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"l\">{}</td></tr>",
-                words(&place(point), 80),
-                words(&metric.heading(), 40),
-                escape(&metric.estimate(ours)),
-                escape(&metric.figure(theirs)),
-                factor.map_or("–".to_owned(), |factor| escape(&metric.factor_words(factor))),
-                words(&line.label, 80)
-            ));
-        }
-    }
-    if rows.is_empty() && scenario.published.is_empty() {
-        return String::new();
-    }
-    let sources: String = scenario
-        .published
-        .iter()
-        .map(|line| {
-            format!(
-                "<li><b>{}</b>: {}</li>",
-                words(&line.label, 80),
-                words(&line.source, 500)
-            )
-        })
-        .collect();
-    let count = rows.matches("<tr>").count();
-    let (open, close) = match count > PUBLISHED_OPEN {
-        true => (
-            format!("<details><summary>All {count} figures beside ours</summary><div>"),
-            "</div></details>",
-        ),
-        false => (String::new(), ""),
-    };
-    let first = match scenario.axes.is_empty() {
-        true => "",
-        false => "Point",
-    };
-    format!(
-        "<h3>Published elsewhere</h3><p class=\"dim small\">Measured by others on other machines: a factor compares systems together \
-         with their hardware.</p>{open}<div class=\"scroll\"><table><thead><tr><th class=\"l\">{first}</th><th class=\"l\">Metric</th>\
-         <th>Here</th><th>Published</th><th>Here it is</th><th class=\"l\">Published for</th></tr></thead><tbody>{rows}</tbody></table></div>{close}\
-         <ul class=\"small dim\">{sources}</ul>"
-    )
 }
 
 /// Returns the data needed to run it again.
@@ -272,11 +218,13 @@ fn circumstances(report: &Report, scenario: &Scenario) -> String {
         &duration(scenario.seconds),
     );
     facts.add("Version", &report.version);
+    let name = words(&scenario.name, 80);
     if let Some(headline) = headline(scenario) {
         facts.add("Repeats", &headline.point.stretches.len().to_string());
     }
     format!(
-        "<details><summary>The exact scenario<span>seed {}</span></summary><div>{}<pre>{}</pre></div></details>",
+        "<details><summary>The exact scenario<span>seed {}</span></summary><div>{}<p class=\"small\">To run it again, save the text \
+         below as <code>{name}.toml</code>, then: <code>tally lab run {name}.toml</code></p><pre>{}</pre></div></details>",
         scenario.seed,
         facts.end(),
         words(&scenario.source, SOURCE_MAX)

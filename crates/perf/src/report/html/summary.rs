@@ -30,12 +30,18 @@ fn card(scenario: &Scenario, standing: Standing, at: usize) -> String {
     match headline(scenario) {
         Some(headline) => {
             let metric = &headline.metric;
-            let figure = words(&metric.figure(headline.estimate.value), 24);
-            let margin = metric
-                .margin(headline.estimate)
-                .map_or(String::new(), |margin| {
-                    format!("<span class=\"dim\">± {}</span>", words(&margin, 24))
-                });
+            let (figure, margin) = match metric.range(headline.estimate) {
+                // The repeats support no single figure.
+                Some(range) => (range, None),
+                None => {
+                    let figure = metric.figure(headline.estimate.value);
+                    (figure, metric.margin(headline.estimate))
+                }
+            };
+            let figure = words(&figure, 40);
+            let margin = margin.map_or(String::new(), |margin| {
+                format!("<span class=\"dim\">± {}</span>", words(&margin, 24))
+            });
             let unit = metric.unit;
             out.push_str(&format!(
                 "<div class=\"figure\"><b>{figure}</b><span>{unit}</span>{margin}</div><p>{}{}</p>",
@@ -48,7 +54,10 @@ fn card(scenario: &Scenario, standing: Standing, at: usize) -> String {
             out.push_str(&others(&headline));
             out.push_str(&beside(&headline));
             out.push_str(&spark(scenario, &headline));
-            if let (Some(other), false) = (&headline.published, standing.is_bad()) {
+            let is_supported = metric.range(headline.estimate).is_none();
+            if let (Some(other), true, false) =
+                (&headline.published, is_supported, standing.is_bad())
+            {
                 let factor = other.metric.factor(other.ours, other.theirs);
                 let factor =
                     factor.map_or(String::new(), |factor| other.metric.factor_words(factor));
@@ -61,12 +70,12 @@ fn card(scenario: &Scenario, standing: Standing, at: usize) -> String {
                     ),
                 };
                 out.push_str(&format!(
-                    "<p class=\"pubd\">{}<b>{}</b> than {}: {}<br><span class=\"dim\">{}</span></p>",
-                    words(&what, 60),
-                    words(&factor, 40),
+                    "<p class=\"pubd\">{} published {}<br><span class=\"dim\">{}{} here, on other hardware: see the <a \
+                     href=\"#s{at}c\">conditions</a></span></p>",
                     words(&other.line.label, 60),
                     words(&other.metric.with_unit(other.theirs), 24),
-                    words(&other.line.source, 170)
+                    words(&what, 60),
+                    words(&factor, 40)
                 ));
             }
         }
@@ -115,7 +124,9 @@ fn beside(headline: &Headline<'_>) -> String {
     let metrics = &headline.point.summary.metrics;
     let of = |name: &str| {
         let (estimate, metric) = (metrics.get(name)?, Metric::named(name));
-        Some(words(&metric.with_unit(estimate.value), 30))
+        let range = metric.range(estimate);
+        let figure = range.unwrap_or_else(|| metric.figure(estimate.value));
+        Some(words(&metric.and_unit(&figure), 40))
     };
     let mut parts = Vec::new();
     if headline.metric.unit == "ms" {

@@ -2,7 +2,8 @@
 
 use super::figure::{Swatch, figure};
 use crate::report::chart::{
-    Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, WORDS_MAX, intervals, is_geometric, rows,
+    Curve, Dot, IntervalChart, Mark, Reference, Row, Rows, SERIES_MAX, WORDS_MAX, intervals,
+    is_geometric, rows,
 };
 use crate::report::figures::beyond;
 use crate::report::headline::{is_repeated, main_metric, place, published_at};
@@ -90,13 +91,7 @@ pub(in crate::report) struct Drawing {
 
 /// Draws a metric of a sweep, with at least one axis.
 pub(in crate::report) fn drawing(scenario: &Scenario, metric: &Metric) -> Drawing {
-    let mut series: Vec<String> = Vec::new();
-    for point in &scenario.points {
-        let name = series_of(point);
-        if !series.contains(&name) {
-            series.push(name);
-        }
-    }
+    let mut series = series_names(scenario);
     let left_out = beyond(series.len(), SERIES_MAX);
     series.truncate(SERIES_MAX);
     let lines = scenario
@@ -166,9 +161,53 @@ pub fn hint(metric: &Metric, point: &Point, estimate: &Estimate) -> String {
     format!(
         "{}: {} {}",
         place(point),
-        metric.estimate(estimate),
+        metric.supported(estimate),
         metric.unit
     )
+}
+
+/// Returns the names of the series of a scenario, as many as can be told apart.
+pub fn series_names(scenario: &Scenario) -> Vec<String> {
+    let mut series: Vec<String> = Vec::new();
+    for point in &scenario.points {
+        let name = series_of(point);
+        if !series.contains(&name) {
+            series.push(name);
+        }
+    }
+    series
+}
+
+/// Returns a metric along a numeric axis, one curve for each series.
+pub fn curves_of(scenario: &Scenario, metric: &Metric, series: &[String]) -> Vec<Curve> {
+    let dots_of = |name: &String| {
+        let points = scenario.points.iter();
+        let points = points.filter(|point| series_of(point) == *name);
+        let mut dots: Vec<Dot> = points
+            .filter_map(|point| {
+                let x = point.at.first()?.number?;
+                let estimate = point.summary.metrics.get(&metric.name)?;
+                let (value, interval) = drawn(metric, estimate);
+                let hint = hint(metric, point, estimate);
+                Some(Dot {
+                    x,
+                    value,
+                    interval,
+                    hint,
+                })
+            })
+            .collect();
+        dots.sort_by(|one, two| one.x.total_cmp(&two.x));
+        dots
+    };
+    series
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Curve {
+            series: at,
+            dots: dots_of(name),
+        })
+        .collect()
 }
 
 fn curves(
@@ -182,25 +221,7 @@ fn curves(
         let points = scenario.points.iter();
         points.filter_map(|point| point.at.first()?.number.map(|x| (x, point)))
     };
-    let mut curves = Vec::new();
-    for (at, name) in series.iter().enumerate() {
-        let mut dots: Vec<Dot> = numbered()
-            .filter(|(_, point)| series_of(point) == *name)
-            .filter_map(|(x, point)| {
-                let estimate = point.summary.metrics.get(&metric.name)?;
-                let (value, interval) = drawn(metric, estimate);
-                let hint = hint(metric, point, estimate);
-                Some(Dot {
-                    x,
-                    value,
-                    interval,
-                    hint,
-                })
-            })
-            .collect();
-        dots.sort_by(|one, two| one.x.total_cmp(&two.x));
-        curves.push(Curve { series: at, dots });
-    }
+    let curves = curves_of(scenario, metric, series);
     let references: Vec<Reference> = lines
         .iter()
         .enumerate()
@@ -227,7 +248,13 @@ fn curves(
         true => format!("{} (log scale)", scenario.axes[0]),
         false => scenario.axes[0].clone(),
     };
-    intervals(about, &axis, &curves, &references)
+    intervals(&IntervalChart {
+        about,
+        title: &axis,
+        curves: &curves,
+        references: &references,
+        ..IntervalChart::default()
+    })
 }
 
 /// Returns the published figures at numbers of the first axis that were not measured here, such as more cores than this

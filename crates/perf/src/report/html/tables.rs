@@ -86,13 +86,16 @@ pub fn metrics(scenario: &Scenario) -> String {
                 (Some(estimate), _) => {
                     let bad = metric.name == "error_share" && estimate.value > 0.0;
                     let class = if bad { " class=\"bad\"" } else { "" };
-                    let margin = metric.margin(estimate).map_or(String::new(), |margin| {
-                        format!("<br><small>± {}</small>", words(&margin, 24))
-                    });
-                    format!(
-                        "<td{class}>{}{margin}</td>",
-                        words(&metric.figure(estimate.value), 24)
-                    )
+                    match (metric.range(estimate), metric.margin(estimate)) {
+                        (Some(range), _) => format!("<td{class}>{}</td>", words(&range, 40)),
+                        (None, margin) => {
+                            let margin = margin.map_or(String::new(), |margin| {
+                                format!("<br><small>± {}</small>", words(&margin, 24))
+                            });
+                            let figure = words(&metric.figure(estimate.value), 24);
+                            format!("<td{class}>{figure}{margin}</td>")
+                        }
+                    }
                 }
             });
         }
@@ -103,7 +106,10 @@ pub fn metrics(scenario: &Scenario) -> String {
         0 => String::new(),
         count => format!("<p class=\"dim small\">{count} more points are in report.csv.</p>"),
     };
-    table(&head, &rows) + &more
+    let note = "<p class=\"dim small\">± is half the 95 % confidence interval over the repeats. If it is half of the figure or more, the \
+                repeats support no single figure, and the interval stands in its place. Processor time, commits and bytes of a unit are \
+                sums over all nodes.</p>";
+    table(&head, &rows) + note + &more
 }
 
 /// Errors by code over all points.
@@ -143,15 +149,24 @@ pub fn faults(scenario: &Scenario) -> String {
 
 /// Returns the table of audits.
 pub fn audits(scenario: &Scenario) -> String {
+    // Without a sweep, there is no point to name.
+    let after = |text: &str, cell: &str| match scenario.axes.is_empty() {
+        true => String::new(),
+        false => format!("<{cell} class=\"l\">{text}</{cell}>"),
+    };
     let points = scenario.points.iter();
     let rows: String = points
         .flat_map(|point| point.audits.iter().map(move |audit| (point, audit)))
         .take(POINTS_MAX)
         .map(|(point, audit)| {
-            let (class, verdict) = if audit.clean { ("l", "✓ clean") } else { ("l bad", "✗ failed") };
+            let (class, verdict) = if audit.clean {
+                ("l", "✓ clean")
+            } else {
+                ("l bad", "✗ failed")
+            };
             format!(
-                "<tr><td class=\"{class}\">{verdict}</td><td class=\"l\">{}</td><td>{}</td><td class=\"w\">{}</td></tr>",
-                words(&place(point), 80),
+                "<tr><td class=\"{class}\">{verdict}</td>{}<td>{}</td><td class=\"w\">{}</td></tr>",
+                after(&words(&place(point), 80), "td"),
                 figure(audit.transactions as f64),
                 words(&audit.words, 600)
             )
@@ -160,6 +175,25 @@ pub fn audits(scenario: &Scenario) -> String {
     if rows.is_empty() {
         return "<p class=\"small dim\">No audit was made.</p>".to_owned();
     }
-    let head = "<th class=\"l\">Audit</th><th class=\"l\">After</th><th>Transactions</th><th class=\"l\">In words</th>";
-    table(head, &rows)
+    let head = format!(
+        "<th class=\"l\">Audit</th>{}<th>Transactions</th><th class=\"l\">In words</th>",
+        after("After", "th")
+    );
+    table(&head, &rows) + &reconciled(scenario)
+}
+
+/// Returns why the audited transactions and the completed units are different numbers.
+fn reconciled(scenario: &Scenario) -> String {
+    // Sums are clipped, since a report from a file may state any numbers.
+    let points = scenario.points.iter();
+    let audited = points.flat_map(|point| &point.audits);
+    let audited = audited.fold(0u64, |sum, audit| sum.saturating_add(audit.transactions));
+    let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
+    let units = stretches.fold(0u64, |sum, stretch| sum.saturating_add(stretch.done));
+    let (audited, units) = (figure(audited as f64), figure(units as f64));
+    format!(
+        "<p class=\"dim small\">{audited} transactions were audited after {units} measured units of all points. An audit covers all \
+         that was acknowledged since its network was prepared: also warm-ups and the trials of a search, which no figure counts. A unit \
+         can consist of several transactions, or of none.</p>"
+    )
 }

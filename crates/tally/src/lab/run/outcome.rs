@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perf::report::{
-    ConditionRow, Conditions, Cost, Costs, Digest, Table, bytes, digest, number, too_few_samples,
+    ConditionRow, Conditions, Cost, Costs, Digest, Metric, Table, bytes, digest, number,
+    too_few_samples,
 };
 use perf::results::{Distance, Estimate, Point, Report, Scenario, Support};
 use serde::Serialize;
@@ -92,7 +93,10 @@ fn table(scenario: &Scenario, bold: bool) -> String {
         let rate = point.summary.metrics.get("rate_per_s");
         let mut row = vec![place(point)];
         row.extend(metrics.iter().map(|(name, _)| figure(point, name)));
-        row.insert(2, rate.and_then(margin).unwrap_or_default());
+        let has_figure =
+            |estimate: &&Estimate| Metric::named("rate_per_s").range(estimate).is_none();
+        let margin = rate.filter(has_figure).and_then(margin);
+        row.insert(2, margin.unwrap_or_default());
         row.extend(any_failed.then(|| failed(point).to_string()));
         for (line, _) in lines() {
             let value = line.value_at(&point.at);
@@ -110,10 +114,13 @@ fn table(scenario: &Scenario, bold: bool) -> String {
     text
 }
 
-/// Returns a point's figure, or why there is none.
+/// Returns a point's figure, its interval if the repeats support no single figure, or why there is none.
 fn figure(point: &Point, name: &str) -> String {
     match (point.summary.metrics.get(name), point.support(name)) {
-        (Some(estimate), _) => number(estimate.value),
+        (Some(estimate), _) => {
+            let range = Metric::named(name).range(estimate);
+            range.unwrap_or_else(|| number(estimate.value))
+        }
         (None, Support::TooFew(samples)) => too_few_samples(samples),
         (None, Support::Enough) => NO_FIGURE.to_owned(),
     }
@@ -378,7 +385,7 @@ mod tests {
             "¹ published: Other 1.0, rate_per_s",
             "Audit clean: all agree",
             "Question: What is the highest rate that meets the latency target?",
-            "Answer: 90/s (± 2.0) at parties = 4. Rate was 100/s. Other 1.0 published 33/s, so this is 3.03× more, on other hardware.",
+            "Answer: 90/s (± 2.0) at parties = 4. Rate was 100/s. Other 1.0 published 33/s, on other hardware and under other conditions (3.03× more here).",
             "Confidence: fair: ",
             "Hardware    24 cores",
             "Of this machine's limits at parties = 4: durable commits a second 50 of 200 (25 %)",

@@ -1,0 +1,174 @@
+//! The surroundings of a measurement: whether the machine is virtual, the disk under a folder, and how busy the machine
+//! is with other programs.
+
+use std::path::Path;
+use std::time::Duration;
+
+/// Kernel ticks a second in `/proc/stat`: `USER_HZ`, 100 on Linux.
+const TICKS_PER_S: f64 = 100.0;
+/// File systems that keep their files in memory, so that nothing on them is durable.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// Returns whether the machine is virtual, with its maker's name for it; empty if the system does not say.
+pub(super) fn virtual_machine() -> String {
+    let product: Vec<String> = ["sys_vendor", "product_name"]
+        .into_iter()
+        .map(|file| text(&format!("/sys/class/dmi/id/{file}")).trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    in_words(&text("/proc/cpuinfo"), &product.join(" "))
+}
+
+fn in_words(cpuinfo: &str, product: &str) -> String {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let is_guest = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    match (is_guest, product) {
+        (None, _) => String::new(),
+        (Some(false), _) => "no".to_owned(),
+        (Some(true), "") => "yes".to_owned(),
+        (Some(true), product) => format!("yes ({product})"),
+    }
+}
+
+/// Returns the file system and the device under a folder; empty if the system does not say.
+pub(super) fn disk(folder: &Path) -> String {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let Some(mount) = mount_of(&text("/proc/self/mountinfo"), &folder) else {
+        return String::new();
+    };
+    // A partition has no queue of its own; its disk has.
+    let device = format!("/sys/dev/block/{}", mount.device);
+    let rotates = ["queue", "../queue"]
+        .into_iter()
+        .map(|queue| text(&format!("{device}/{queue}/rotational")))
+        .find(|text| !text.is_empty());
+    let kind = match rotates.as_deref().map(str::trim) {
+        Some("0") => ", not rotating",
+        Some("1") => ", rotating",
+        _ => "",
+    };
+    match IN_MEMORY.contains(&mount.kind.as_str()) {
+        true => format!("{} in memory: commits are not durable", mount.kind),
+        false => format!("{} on {}{kind}", mount.kind, mount.source),
+    }
+}
+
+/// A line of `/proc/self/mountinfo`.
+#[derive(Debug, PartialEq)]
+struct Mount {
+    /// Major and minor number of the device.
+    device: String,
+    /// The file system.
+    kind: String,
+    /// The mounted device.
+    source: String,
+}
+
+/// Returns the mount with the longest path that holds the folder; of equal paths the last, which covers the others.
+fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
+    let mounts = mountinfo.lines().filter_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let left: Vec<&str> = left.split(' ').collect();
+        let mut right = right.split(' ');
+        let (path, device) = (*left.get(4)?, *left.get(2)?);
+        let (kind, source) = (right.next()?, right.next()?);
+        let mount = Mount {
+            device: device.to_owned(),
+            kind: kind.to_owned(),
+            source: source.to_owned(),
+        };
+        folder.starts_with(path).then_some((path.len(), mount))
+    });
+    let longest = mounts.max_by_key(|(length, _)| *length);
+    longest.map(|(_, mount)| mount)
+}
+
+/// Returns how many cores other programs keep busy, observed for `time`; `None` if the system does not say.
+pub async fn busy_cores(time: Duration) -> Option<f64> {
+    let before = busy_ticks(&text("/proc/stat"))?;
+    tokio::time::sleep(time).await;
+    let after = busy_ticks(&text("/proc/stat"))?;
+    let ticks = after.saturating_sub(before) as f64;
+    Some(ticks / TICKS_PER_S / time.as_secs_f64())
+}
+
+/// Returns the ticks that all cores together were neither idle nor waiting for a disk.
+fn busy_ticks(stat: &str) -> Option<u64> {
+    let all = stat.lines().find(|line| line.starts_with("cpu "))?;
+    let ticks: Vec<u64> = all
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal. Guest time is part of user time.
+    let [user, nice, system, _, _, irq, softirq, steal, ..] = ticks.as_slice() else {
+        return None;
+    };
+    [user, nice, system, irq, softirq, steal]
+        .into_iter()
+        .try_fold(0u64, |sum, ticks| sum.checked_add(*ticks))
+}
+
+/// Reads a file of the system. It is empty if the system has no such file, and its facts are then left out.
+fn text(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_told_by_its_processor_flags() {
+        for (cpuinfo, product, expected) in [
+            ("", "Some Cloud", ""),
+            ("flags\t\t: fpu sse2", "Board", "no"),
+            ("flags\t\t: fpu hypervisor sse2", "", "yes"),
+            (
+                "flags\t\t: fpu hypervisor",
+                "Some Cloud",
+                "yes (Some Cloud)",
+            ),
+        ] {
+            assert_eq!(in_words(cpuinfo, product), expected, "{cpuinfo}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_on_the_innermost_mount() {
+        let text = "22 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                    23 22 0:5 / /tmp rw shared:1 - tmpfs tmpfs rw\n\
+                    24 23 8:1 / /tmp/data rw - xfs /dev/sda1 rw\nbroken line\n";
+        for (folder, expected) in [
+            ("/", Some(("254:0", "ext4"))),
+            ("/tmp/x", Some(("0:5", "tmpfs"))),
+            ("/tmpx", Some(("254:0", "ext4"))),
+            ("/tmp/data/lab", Some(("8:1", "xfs"))),
+            ("relative", None),
+        ] {
+            let found = mount_of(text, Path::new(folder));
+            let found = found
+                .as_ref()
+                .map(|one| (one.device.as_str(), one.kind.as_str()));
+            assert_eq!(found, expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn busy_ticks_leave_out_idle_and_waiting_for_disks() {
+        for (stat, expected) in [
+            ("cpu  1 2 4 800 900 8 16 32 64 0\ncpu0 1 1 1 1", Some(63)),
+            ("cpu  1 2 4", None),
+            ("", None),
+        ] {
+            assert_eq!(busy_ticks(stat), expected, "{stat}");
+        }
+    }
+
+    #[tokio::test]
+    async fn this_machine_has_a_disk_and_a_load() {
+        assert!(!disk(&std::env::temp_dir()).is_empty());
+        let busy = busy_cores(Duration::from_millis(50)).await;
+        assert!(busy.is_some_and(|cores| cores >= 0.0), "{busy:?}");
+    }
+}
