@@ -38,6 +38,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "notary-kinds",
     "failover",
     "distance",
+    "round-trips",
     "attachments-sizes",
     "attachments-gateway",
     "attachments-distance",
