@@ -490,6 +490,16 @@ fn the_knee_of_a_queue_is_found_within_its_bound() {
     assert_near(result.per_s(), found, 0.03);
     assert!(result.latencies.quantile_ms(0.99) <= 200.0);
     assert!(result.tried.len() < 20);
+    // Each trial has its figures.
+    let offered: Vec<f64> = result.trials.iter().map(|one| one.offered_per_s).collect();
+    let tried: Vec<f64> = result.tried.iter().map(|one| one.0).collect();
+    assert_eq!(offered, tried);
+    for (trial, (_, met)) in result.trials.iter().zip(&result.tried) {
+        assert!(
+            trial.done_per_s > 0.0 && trial.p50_ms.is_some(),
+            "{trial:?} {met}"
+        );
+    }
     assert!(findings(&result).is_empty());
 
     // c servers: M/M/c, whose waits follow from Erlang's formula.
