@@ -65,7 +65,7 @@ impl Looks {
             sample.received_bytes = counters.received_bytes;
             sample.to_clients_bytes = counters.to_clients_bytes;
             sample.from_clients_bytes = counters.from_clients_bytes;
-            sample.lacking.counters = !counters.is_counted;
+            sample.missing.counters = !counters.is_counted;
         }
     }
 
@@ -90,7 +90,7 @@ impl Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Lacking;
+    use crate::results::MissingReadings;
 
     #[test]
     fn a_node_that_answers_late_has_not_grown_before() {
@@ -102,9 +102,9 @@ mod tests {
                 ProcessSample {
                     at_ms,
                     cpu_ms: 7,
-                    lacking: Lacking {
+                    missing: MissingReadings {
                         counters: true,
-                        ..Lacking::default()
+                        ..MissingReadings::default()
                     },
                     ..ProcessSample::default()
                 },
@@ -122,7 +122,7 @@ mod tests {
         let seen = processes[0]
             .samples
             .iter()
-            .map(|sample| (sample.cpu_ms, sample.commits, sample.lacking.counters));
+            .map(|sample| (sample.cpu_ms, sample.commits, sample.missing.counters));
         assert_eq!(seen.collect::<Vec<_>>(), [(7, 90, false), (7, 90, false)]);
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, ThreadTimes, whole_millis};
-use crate::results::Lacking;
+use crate::results::MissingReadings;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) struct Look {
     /// Processor time of the thread that decides; `None` if it has none, or if the system does not report it.
     pub kernel_us: Option<u64>,
     /// The readings that it lacks.
-    pub lacking: Lacking,
+    pub missing: MissingReadings,
 }
 
 impl ProcessKey {
@@ -46,9 +46,9 @@ impl ProcessKey {
             read_bytes: field(&io, "read_bytes:"),
             written_bytes: written(&io),
             kernel_us: kernel_us(self.pid),
-            lacking: Lacking {
+            missing: MissingReadings {
                 io: io.is_empty(),
-                ..Lacking::default()
+                ..MissingReadings::default()
             },
         })
     }
@@ -79,7 +79,7 @@ fn add_children(pid: u32, sum: &mut Look, generations: u32) {
         sum.cpu_ms += look.cpu_ms;
         sum.read_bytes += look.read_bytes;
         sum.written_bytes += look.written_bytes;
-        sum.lacking.io |= look.lacking.io;
+        sum.missing.io |= look.missing.io;
         let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
         sum.rss_bytes += 1_024 * field(&status.replace(" kB", ""), "RssAnon:");
         if generations > 0 {

@@ -15,7 +15,7 @@ use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
 use crate::connector::Connector;
 use crate::measure::{DiskUse, whole_millis};
-use crate::results::{Lacking, MetricSeries, Process, ProcessSample};
+use crate::results::{MetricSeries, MissingReadings, Process, ProcessSample};
 
 /// Metrics that are always kept, for charts and for the distance to the machine's limits.
 pub const METRICS: [&str; 10] = [
@@ -179,20 +179,20 @@ impl Watch {
                 // 0 stands for a value that the sample lacks.
                 cpu_ms: counters.cpu_ms.unwrap_or(0),
                 rss_bytes: counters.rss_bytes.unwrap_or(0),
-                lacking: Lacking {
+                missing: MissingReadings {
                     process: counters.cpu_ms.is_none() || counters.rss_bytes.is_none(),
                     io: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 ..Look::default()
             })
         };
         let look = look.or_else(of_metrics)?;
         let is_own = self.subject.pid == Some(std::process::id());
-        let lacking = Lacking {
+        let missing = MissingReadings {
             counters: !is_own && !counters.is_some_and(|counters| counters.is_counted),
             disk: self.disk_bytes.is_none(),
-            ..look.lacking
+            ..look.missing
         };
         // A node that never answered has no counters yet, as at its start.
         let mut counters = counters.unwrap_or_default();
@@ -214,7 +214,7 @@ impl Watch {
             // 0 stands for a value that the sample lacks.
             disk_bytes: self.disk_bytes.unwrap_or(0),
             log_bytes: self.log_bytes,
-            lacking,
+            missing,
             kernel_us: look.kernel_us,
             // Only of this round: an earlier value would count the jobs since then as decisions.
             kernel_jobs_us: scrape.and_then(|scrape| scrape.counters.kernel_jobs_us),
@@ -397,8 +397,8 @@ mod tests {
         };
         assert_eq!(bank.samples[0].disk_bytes, 5000);
         let lacks = |process: &Process| {
-            let lacking = process.samples[0].lacking;
-            [lacking.process, lacking.io, lacking.counters, lacking.disk]
+            let missing = process.samples[0].missing;
+            [missing.process, missing.io, missing.counters, missing.disk]
         };
         for (process, expected) in [
             // Its API does not answer.
@@ -434,8 +434,8 @@ mod tests {
                 ..Scrape::default()
             };
             let sample = watch.sample(0, None, Some(&scrape)).expect("it answered");
-            let lacking = sample.lacking;
-            let found = [lacking.process, lacking.io, lacking.counters, lacking.disk];
+            let missing = sample.missing;
+            let found = [missing.process, missing.io, missing.counters, missing.disk];
             assert_eq!(found, expected, "{cpu_ms:?}");
         }
         let mut silent = Watch::of(Subject::default());

@@ -75,21 +75,21 @@ pub fn processes(report: &Report) -> String {
             for sample in &process.samples {
                 let mut row = begin(scenario, at, point, repeat);
                 row.push(text(&process.name));
-                let lacking = sample.lacking;
+                let missing = sample.missing;
                 let counts = [
                     (sample.at_ms, false),
-                    (sample.cpu_ms, lacking.process),
-                    (sample.rss_bytes, lacking.process),
-                    (sample.read_bytes, lacking.io),
-                    (sample.written_bytes, lacking.io),
-                    (sample.commits, lacking.counters),
-                    (sample.sent_bytes, lacking.counters),
-                    (sample.received_bytes, lacking.counters),
-                    (sample.to_clients_bytes, lacking.counters),
-                    (sample.from_clients_bytes, lacking.counters),
-                    (sample.disk_bytes, lacking.disk),
+                    (sample.cpu_ms, missing.process),
+                    (sample.rss_bytes, missing.process),
+                    (sample.read_bytes, missing.io),
+                    (sample.written_bytes, missing.io),
+                    (sample.commits, missing.counters),
+                    (sample.sent_bytes, missing.counters),
+                    (sample.received_bytes, missing.counters),
+                    (sample.to_clients_bytes, missing.counters),
+                    (sample.from_clients_bytes, missing.counters),
+                    (sample.disk_bytes, missing.disk),
                 ];
-                let cell = |(count, is_lacking): (u64, bool)| match is_lacking {
+                let cell = |(count, is_missing): (u64, bool)| match is_missing {
                     true => String::new(),
                     false => count.to_string(),
                 };

@@ -3,7 +3,7 @@
 mod block_totals;
 mod chain;
 mod fault;
-mod lacking;
+mod missing_readings;
 mod model;
 mod percentile;
 mod samples;
@@ -12,7 +12,7 @@ mod store_sizes;
 pub use block_totals::BlockTotals;
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
 pub use fault::Fault;
-pub use lacking::Lacking;
+pub use missing_readings::MissingReadings;
 pub use model::{
     AuditResult, CASES_JOINED, CONDITIONS, CaseResult, Distance, Estimate, FileLimits, Finding,
     Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,

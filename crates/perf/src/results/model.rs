@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::ChainResult;
 use super::fault::Fault;
-use super::lacking::Lacking;
+use super::missing_readings::MissingReadings;
 use super::samples::Histogram;
 
 /// The schema of the document that this program writes. A reader refuses newer ones.
@@ -458,8 +458,8 @@ pub struct ProcessSample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<u64>,
     /// The readings that it lacks.
-    #[serde(default, skip_serializing_if = "Lacking::is_nothing")]
-    pub lacking: Lacking,
+    #[serde(default, skip_serializing_if = "MissingReadings::is_nothing")]
+    pub missing: MissingReadings,
     /// Processor time so far of the thread that makes a node's decisions, microseconds; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_us: Option<u64>,

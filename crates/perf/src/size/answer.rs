@@ -169,7 +169,7 @@ fn lowest_ceiling(nodes: &[NodeNeed]) -> Option<Ceiling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Histogram, Lacking};
+    use crate::results::{Histogram, MissingReadings};
     use crate::size::Need;
     use crate::size::synthetic::scenario;
     use primitives::Coded;
@@ -265,7 +265,7 @@ mod tests {
             .flat_map(|point| &mut point.stretches)
         {
             for sample in &mut stretch.processes[0].samples {
-                sample.lacking = Lacking {
+                sample.missing = MissingReadings {
                     process: true,
                     io: true,
                     counters: true,

@@ -189,7 +189,7 @@ fn files(stretch: &Stretch, name: &str) -> Option<[f64; 2]> {
     let (first, last) = window(processes.find(|process| process.name == name)?)?;
     // A log that was read later than the folder may be larger.
     let of = |one: &ProcessSample| one.disk_bytes.saturating_sub(one.log_bytes.unwrap_or(0)) as f64;
-    let is_read = !first.lacking.disk && !last.lacking.disk;
+    let is_read = !first.missing.disk && !last.missing.disk;
     is_read.then(|| [of(first), of(last)])
 }
 
@@ -231,7 +231,7 @@ fn clipped(estimate: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{CaseResult, Lacking, Process};
+    use crate::results::{CaseResult, MissingReadings, Process};
 
     /// Returns a point of four stretches of 100 units, whose files grow by these bytes for each, and whose log has jumps.
     fn point(states: Option<f64>, bytes: u64) -> Point {
@@ -337,9 +337,9 @@ mod tests {
     fn files_elsewhere_are_unknown_and_not_0() {
         let mut measured = scenario(vec![point(None, 1_000)]);
         for stretch in &mut measured.points[0].stretches {
-            stretch.processes[0].samples[0].lacking = Lacking {
+            stretch.processes[0].samples[0].missing = MissingReadings {
                 disk: true,
-                ..Lacking::default()
+                ..MissingReadings::default()
             };
         }
         assert_eq!(question(&measured, 1.0).of("bank-1", Role::Node), None);

@@ -1,6 +1,6 @@
 //! The resources that one process used in one stretch.
 
-use crate::results::{Lacking, Process, ProcessSample, Stretch};
+use crate::results::{MissingReadings, Process, ProcessSample, Stretch};
 use crate::stats::growth;
 
 pub(super) const MB: f64 = 1e6;
@@ -37,21 +37,22 @@ impl Usage {
         let (first, last) = window(process)?;
         let seconds = (last.at_ms - first.at_ms) as f64 / 1_000.0;
         let samples = &process.samples;
-        let knows = |lacks: fn(&Lacking) -> bool| !samples.iter().any(|one| lacks(&one.lacking));
-        let per_s = |of: fn(&ProcessSample) -> u64, lacks: fn(&Lacking) -> bool| {
+        let knows =
+            |lacks: fn(&MissingReadings) -> bool| !samples.iter().any(|one| lacks(&one.missing));
+        let per_s = |of: fn(&ProcessSample) -> u64, lacks: fn(&MissingReadings) -> bool| {
             knows(lacks).then(|| growth(samples, of) as f64 / seconds)
         };
         let bits = |of: fn(&ProcessSample) -> u64| {
-            per_s(of, |lacking| lacking.counters).map(|bytes| bytes * 8.0 / MB)
+            per_s(of, |missing| missing.counters).map(|bytes| bytes * 8.0 / MB)
         };
         let rss = samples.iter().map(|sample| sample.rss_bytes).max();
-        let rss = rss.filter(|_| knows(|lacking| lacking.process));
+        let rss = rss.filter(|_| knows(|missing| missing.process));
         Some(Self {
             rate: stretch.per_s(),
-            cores: per_s(|sample| sample.cpu_ms, |lacking| lacking.process).map(|ms| ms / 1_000.0),
+            cores: per_s(|sample| sample.cpu_ms, |missing| missing.process).map(|ms| ms / 1_000.0),
             memory_mb: rss.map(|bytes| bytes as f64 / MB),
-            commits_per_s: per_s(|sample| sample.commits, |lacking| lacking.counters),
-            written_mb_per_s: per_s(|sample| sample.written_bytes, |lacking| lacking.io)
+            commits_per_s: per_s(|sample| sample.commits, |missing| missing.counters),
+            written_mb_per_s: per_s(|sample| sample.written_bytes, |missing| missing.io)
                 .map(|bytes| bytes / MB),
             sent_mbit_per_s: bits(|sample| sample.sent_bytes),
             received_mbit_per_s: bits(|sample| sample.received_bytes),
@@ -86,39 +87,39 @@ mod tests {
     #[test]
     fn what_was_not_observed_is_unknown() {
         // The marks are: processor, writes, commits, network.
-        for (lacking, known) in [
-            (Lacking::default(), [true, true, true, true]),
+        for (missing, known) in [
+            (MissingReadings::default(), [true, true, true, true]),
             (
-                Lacking {
+                MissingReadings {
                     process: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 [false, true, true, true],
             ),
             (
-                Lacking {
+                MissingReadings {
                     io: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 [true, false, true, true],
             ),
             (
-                Lacking {
+                MissingReadings {
                     counters: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 [true, true, false, false],
             ),
             (
-                Lacking {
+                MissingReadings {
                     disk: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 [true, true, true, true],
             ),
         ] {
             let mut stretch = stretch(1_000);
-            stretch.processes[0].samples[0].lacking = lacking;
+            stretch.processes[0].samples[0].missing = missing;
             let usage = Usage::of(&stretch.processes[0], &stretch).expect("two samples");
             assert_eq!(usage.memory_mb.is_some(), usage.cores.is_some());
             let found = [
@@ -127,7 +128,7 @@ mod tests {
                 usage.commits_per_s.is_some(),
                 usage.sent_mbit_per_s.is_some(),
             ];
-            assert_eq!(found, known, "{lacking:?}");
+            assert_eq!(found, known, "{missing:?}");
         }
     }
 }

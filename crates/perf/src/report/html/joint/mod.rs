@@ -6,7 +6,7 @@ mod lines;
 use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::scenario::title;
-use crate::report::chart::{Curve, Reference, SERIES_MAX, intervals, is_geometric};
+use crate::report::chart::{Curve, IntervalChart, Reference, SERIES_MAX, intervals, is_geometric};
 use crate::report::figures::beyond;
 use crate::report::headline::{is_numeric, main_metric};
 use crate::report::units::Metric;
@@ -155,12 +155,13 @@ impl Group<'_> {
             true => format!("{axis} (log scale)"),
             false => axis.to_owned(),
         };
-        let svg = intervals(
-            &format!("{heading} by {axis}"),
-            &below,
-            &curves,
-            &references,
-        );
+        let svg = intervals(&IntervalChart {
+            about: &format!("{heading} by {axis}"),
+            title: &below,
+            curves: &curves,
+            references: &references,
+            ..IntervalChart::default()
+        });
         let mut dots = curves.iter().flat_map(|curve| &curve.dots);
         let about = match dots.any(|dot| dot.interval.is_some()) {
             true => format!("by {axis}, with 95 % confidence intervals"),

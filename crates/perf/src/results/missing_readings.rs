@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The groups of readings that a sample lacks. Their values are 0 in the sample, and unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Lacking {
+pub struct MissingReadings {
     /// Processor time and memory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub process: bool,
@@ -20,7 +20,7 @@ pub struct Lacking {
     pub disk: bool,
 }
 
-impl Lacking {
+impl MissingReadings {
     /// Returns whether the sample has every reading.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
@@ -33,20 +33,20 @@ mod tests {
 
     #[test]
     fn only_what_is_lacking_is_written() {
-        for (lacking, json) in [
-            (Lacking::default(), "{}"),
+        for (missing, json) in [
+            (MissingReadings::default(), "{}"),
             (
-                Lacking {
+                MissingReadings {
                     io: true,
                     disk: true,
-                    ..Lacking::default()
+                    ..MissingReadings::default()
                 },
                 r#"{"io":true,"disk":true}"#,
             ),
         ] {
-            assert_eq!(serde_json::to_string(&lacking).expect("JSON"), json);
-            let read: Lacking = serde_json::from_str(json).expect("reads");
-            assert_eq!((read, read.is_nothing()), (lacking, json == "{}"));
+            assert_eq!(serde_json::to_string(&missing).expect("JSON"), json);
+            let read: MissingReadings = serde_json::from_str(json).expect("reads");
+            assert_eq!((read, read.is_nothing()), (missing, json == "{}"));
         }
     }
 }
