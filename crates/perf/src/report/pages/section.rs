@@ -155,14 +155,24 @@ fn audits(scenario: &Scenario) -> String {
     )
 }
 
+/// Returns the first warning of each code, with the number of its points and repeats.
 fn warnings(scenario: &Scenario) -> String {
-    let warnings = scenario.findings.iter();
-    let warnings: Vec<String> = warnings
-        .map(|one| format!("{}: {}", plain(&one.code), plain(&one.message)))
-        .collect();
-    match warnings.is_empty() {
+    let mut first: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for finding in &scenario.findings {
+        let known = first.entry(&finding.code).or_insert((&finding.message, 0));
+        known.1 += 1;
+    }
+    let lines = first.iter().map(|(code, (message, count))| {
+        let times = match count {
+            1 => String::new(),
+            count => format!(" ({count} times)"),
+        };
+        format!("{}{times}: {}", plain(code), plain(message))
+    });
+    let lines: Vec<String> = lines.collect();
+    match lines.is_empty() {
         true => "none".to_owned(),
-        false => warnings.join("<br>"),
+        false => lines.join("<br>"),
     }
 }
 

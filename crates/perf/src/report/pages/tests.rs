@@ -287,6 +287,44 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
 }
 
 #[test]
+fn one_long_repeat_can_be_quoted_and_is_drawn_over_time() {
+    let mut soak = run("issue");
+    let shape = Shape {
+        rate: 300.0,
+        p50_ms: 6.0,
+        seconds: 3_600,
+        banks: 2,
+        failing: 0.0,
+    };
+    let mut long = point(&mut Dice::new(5), &[], shape, 1, &mut 0);
+    long.summary = summarise(&long.stretches, 0.0);
+    soak.scenarios[0].points = vec![long];
+    let folder = folder(&[&soak]);
+    let path = folder.path().join("runs/issue.json");
+    let size = fs::metadata(&path).expect("saved").len();
+    assert!(size < 60_000, "{size} bytes");
+    let saved = read(&path).expect("readable");
+    let [full, saved] = [&soak, &saved].map(|report| {
+        let metrics = &report.scenarios[0].points[0].summary.metrics;
+        metrics["rss_drift_mb_per_h"].clone()
+    });
+    // The interval of the line through the whole series is kept.
+    let (full, saved) = (full.low.expect("a line"), saved.low.expect("a line"));
+    assert!((full - saved).abs() < 1e-6 * full.abs(), "{full} {saved}");
+    let pages = published_pages(folder.path()).expect("pages");
+    let page = &pages.files["rates.md"];
+    assert!(!page.contains("Too short"), "{page}");
+    for (name, part) in [
+        ("issue-rate-over-time.svg", "Rate, units a second"),
+        ("issue-latency-over-time.svg", ">median<"),
+        ("issue-memory-over-time.svg", ">bank-2<"),
+    ] {
+        assert!(page.contains(&format!("]({name})")), "{name} in {page}");
+        assert!(pages.files[name].contains(part), "{part} in {name}");
+    }
+}
+
+#[test]
 fn short_and_changed_runs_are_marked() {
     let mut issue = run("issue");
     issue.scenarios[0].points[0].stretches.truncate(2);

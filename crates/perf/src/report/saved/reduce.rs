@@ -15,6 +15,8 @@ pub fn reduce(report: &Report, scenario: &Scenario) -> Report {
     let mut kept = scenario.clone();
     let shown = headline(scenario).map(|headline| headline.point.at.clone());
     let is_alone = scenario.points.len() == 1;
+    let mut machine = report.machine.clone();
+    machine.system = without_build(&machine.system).to_owned();
     for point in &mut kept.points {
         if shown.as_ref() != Some(&point.at) {
             point.distances.clear();
@@ -33,10 +35,16 @@ pub fn reduce(report: &Report, scenario: &Scenario) -> Report {
         started_unix_ms: scenario.started_unix_ms,
         seconds: scenario.seconds,
         version: report.version.clone(),
-        machine: report.machine.clone(),
+        machine,
         scenarios: vec![kept],
         interrupted: report.interrupted,
     }
+}
+
+/// Returns the name and version of a system without the name of its build, which can tell the provider of a machine.
+fn without_build(system: &str) -> &str {
+    let end = system.find('-').unwrap_or(system.len());
+    &system[..end]
 }
 
 fn reduce_point(point: &mut Point, is_alone: bool) {
@@ -104,6 +112,17 @@ mod tests {
     use super::*;
     use crate::report::units;
     use crate::results::ChainResult;
+
+    #[test]
+    fn a_system_is_named_without_its_build() {
+        for (system, expected) in [
+            ("Linux 6.8.0-45-generic", "Linux 6.8.0"),
+            ("Linux 6.8.0", "Linux 6.8.0"),
+            ("", ""),
+        ] {
+            assert_eq!(without_build(system), expected);
+        }
+    }
 
     #[test]
     fn a_saved_stretch_keeps_every_known_metric() {
