@@ -7,6 +7,7 @@ use crate::report::chart::{Line, Mark, Row, Rows, TimeChart, WORDS_MAX, clip, ro
 use crate::report::headline::{headline, published_at};
 use crate::report::html::figure::Swatch;
 use crate::report::html::sweep::drawing;
+use crate::report::saved::shortfall;
 use crate::report::units::{Better, Metric};
 use crate::results::{Estimate, Machine, Point, Published, Report, Scenario, Second, Stretch};
 
@@ -118,10 +119,11 @@ fn published(scenario: &Scenario, point: &Point, metric: &Metric) -> Vec<Row> {
     lines.filter_map(row).take(ROWS_MAX).collect()
 }
 
-/// Returns the picture of a topic: the headline figure of each run above the published ones. `None` without a run. Runs with
-/// another metric than the first are left out.
+/// Returns the picture of a topic: the headline figure of each run above the published ones. Runs that are too short to quote, or
+/// have another metric than the first, are left out. `None` without a run.
 pub fn of_topic(topic: &Topic) -> Option<String> {
     let found = topic.runs.iter().filter_map(|run| run.measured());
+    let found = found.filter(|(_, scenario)| shortfall(scenario).is_none());
     let found =
         found.filter_map(|(report, scenario)| Some((report, scenario, headline(scenario)?)));
     let found: Vec<_> = found.collect();

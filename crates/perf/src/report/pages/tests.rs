@@ -335,6 +335,7 @@ fn short_and_changed_runs_are_marked() {
     };
     save(&issue, &saving).expect("saved");
     let pages = published_pages(folder.path()).expect("pages");
+    assert_eq!(pages.picture, None, "the first page shows no such figure");
     for (name, part) in [
         (
             "rates.md",
