@@ -2,43 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use super::command;
 use super::published_pages;
-use crate::report::saved::{SaveError, Saving, read, save};
-use crate::report::synthetic::{Dice, Shape, point, report};
-use crate::report::{json, parse};
-use crate::results::{AuditResult, Report, Scenario};
+use crate::report::json;
+use crate::report::saved::{Saving, read, save};
+use crate::report::synthetic::{Dice, Shape, point, quotable};
+use crate::results::Report;
 use crate::stats::summarise;
 
 /// A page with two runs, of which one is saved.
 const CATALOGUE: &str = "[[page]]\nname = 'rates'\ntitle = 'Rates'\nquestion = 'How many a second?'\npicture = true\n\
 not_reproduced = [{ part = '24 | cores', reason = 'There are two.' }]\n\
 [[page.run]]\nfile = 'issue'\nscenario = 'issue'\n[[page.run]]\nfile = 'swap-latency'\nscenario = 'swap-latency'\n";
-
-/// Returns a report of one scenario with 5 repeats of 60 s, whose summary follows from them.
-fn run(name: &str) -> Report {
-    let mut report = report();
-    report.scenarios.retain(|scenario| scenario.name == name);
-    let mut dice = Dice::new(3);
-    let shape = Shape {
-        rate: 900.0,
-        p50_ms: 5.0,
-        seconds: 60,
-        banks: 2,
-        failing: 0.001,
-    };
-    for scenario in &mut report.scenarios {
-        for one in &mut scenario.points {
-            let at = std::mem::take(&mut one.at);
-            *one = point(&mut dice, &[], shape, 5, &mut 0);
-            one.summary = summarise(&one.stretches, 2.0);
-            one.at = at;
-        }
-    }
-    report
-}
 
 fn saving(folder: &Path) -> Saving {
     Saving {
@@ -58,178 +34,8 @@ fn folder(runs: &[&Report]) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_saved_file_gives_the_intervals_of_the_full_report() {
-    for name in ["issue", "swap-latency"] {
-        let full = run(name);
-        let folder = folder(&[&full]);
-        let path = folder.path().join(format!("runs/{name}.json"));
-        let saved = read(&path).expect("readable");
-        let (full, saved) = (&full.scenarios[0], &saved.scenarios[0]);
-        assert_eq!(full.points.len(), saved.points.len());
-        for (full, saved) in full.points.iter().zip(&saved.points) {
-            assert_eq!(full.stretches.len(), saved.stretches.len());
-            let counts = |scenario: &crate::results::Point| {
-                let repeats = scenario.stretches.iter();
-                let counts = repeats.map(|one| (one.done, one.failed(), one.latencies.count()));
-                counts.collect::<Vec<_>>()
-            };
-            assert_eq!(counts(full), counts(saved));
-            let again = summarise(&saved.stretches, 0.0).metrics;
-            assert!(again.len() >= full.summary.metrics.len(), "{name}");
-            for (metric, expected) in &full.summary.metrics {
-                let found = &again[metric];
-                let ends = [Some(expected.value), expected.low, expected.high];
-                let size = ends.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
-                for (found, expected) in [
-                    (Some(found.value), Some(expected.value)),
-                    (found.low, expected.low),
-                    (found.high, expected.high),
-                ] {
-                    let (found, expected) = (found.expect("five repeats"), expected.expect("too"));
-                    let error = (found - expected).abs();
-                    assert!(error <= 1e-6 * size, "{metric}: {found}, not {expected}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_saved_file_is_small_and_saving_it_again_changes_nothing() {
-    let swap = run("swap-latency");
-    let folder = folder(&[&swap]);
-    let path = folder.path().join("runs/swap-latency.json");
-    let text = fs::read_to_string(&path).expect("saved");
-    // Twelve points of five repeats.
-    assert!(text.len() < 200_000, "{} bytes", text.len());
-    let repeats = text.lines().filter(|line| line.contains("\"started_ms\""));
-    assert_eq!(repeats.count(), 60, "one line for each repeat");
-    let again = parse(text.as_bytes()).expect("a report");
-    save(&again, &saving(folder.path())).expect("saved");
-    assert_eq!(fs::read_to_string(&path).expect("saved"), text);
-    let whole = json(&swap).expect("JSON");
-    assert!(whole.len() > 10 * text.len(), "{} bytes", whole.len());
-}
-
-#[test]
-fn the_script_of_the_guide_computes_the_same_intervals() {
-    let folder = folder(&[&run("issue")]);
-    let path = folder.path().join("runs/issue.json");
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../scripts/recompute-intervals"
-    );
-    let judged = |path: &Path| {
-        let output = Command::new("python3")
-            .args([script.as_ref(), path.as_os_str(), "rate_per_s".as_ref()])
-            .output();
-        output.expect("python3 is installed (make setup)")
-    };
-    let good = judged(&path);
-    let words = String::from_utf8_lossy(&good.stdout).into_owned();
-    assert!(good.status.success(), "{good:?}");
-    assert!(
-        words.starts_with("all: ") && words.ends_with("of 5 repeats\n"),
-        "{words}"
-    );
-    let mut wrong = read(&path).expect("readable");
-    let metrics = &mut wrong.scenarios[0].points[0].summary.metrics;
-    let rate = metrics.get_mut("rate_per_s").expect("measured");
-    rate.high = rate.high.map(|high| high * 1.01);
-    fs::write(&path, json(&wrong).expect("JSON")).expect("written");
-    assert!(!judged(&path).status.success());
-    let error = read(&path).expect_err("another interval");
-    assert_eq!(error.code(), "lab.saved_unreadable", "{error}");
-}
-
-#[test]
-fn runs_that_cannot_be_quoted_are_refused() {
-    let change = |change: &dyn Fn(&mut Report)| {
-        let mut report = run("issue");
-        change(&mut report);
-        report
-    };
-    let scenario = |report: &mut Report, change: &dyn Fn(&mut Scenario)| {
-        report.scenarios.iter_mut().for_each(change);
-    };
-    let failed = AuditResult {
-        clean: false,
-        ..AuditResult::default()
-    };
-    for (report, name, expected) in [
-        (change(&|_| {}), None, None),
-        (
-            change(&|report| report.interrupted = true),
-            None,
-            Some("lab.save_unfit"),
-        ),
-        (
-            change(&|report| report.scenarios.clear()),
-            None,
-            Some("lab.save_unfit"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.failure = Some("x.y: z".into()))),
-            None,
-            Some("lab.save_unfit"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.points[0].audits.clear())),
-            None,
-            Some("lab.save_unfit"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.points[0].audits = vec![failed.clone()])),
-            None,
-            Some("lab.save_unfit"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.points[0].stretches.truncate(4))),
-            None,
-            Some("lab.save_too_short"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.source.push_str("# /home/ada/x"))),
-            None,
-            Some("lab.save_private"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.title.push_str(" on ada-laptop"))),
-            None,
-            Some("lab.save_private"),
-        ),
-        (
-            change(&|report| scenario(report, &|one| one.about = "x".repeat(600_000))),
-            None,
-            Some("lab.save_too_large"),
-        ),
-        (change(&|_| {}), Some("../issue"), Some("lab.save_names")),
-        (change(&|_| {}), Some("issue-16-cores"), None),
-        (
-            change(&|report| report.scenarios.push(report.scenarios[0].clone())),
-            Some("issue"),
-            Some("lab.save_names"),
-        ),
-    ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let saving = Saving {
-            name: name.map(str::to_owned),
-            names: vec!["ada-laptop".to_owned()],
-            ..saving(folder.path())
-        };
-        let saved = save(&report, &saving);
-        assert_eq!(
-            saved.as_ref().err().map(SaveError::code),
-            expected,
-            "{saved:?}"
-        );
-        assert_eq!(folder.path().join("runs").exists(), expected.is_none());
-    }
-}
-
-#[test]
 fn pages_show_saved_runs_and_say_which_are_missing() {
-    let mut issue = run("issue");
+    let mut issue = quotable("issue");
     let plan = command::plan(&super::catalogue::Run {
         scenario: "issue".to_owned(),
         ..Default::default()
@@ -288,7 +94,7 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
 
 #[test]
 fn one_long_repeat_can_be_quoted_and_is_drawn_over_time() {
-    let mut soak = run("issue");
+    let mut soak = quotable("issue");
     let shape = Shape {
         rate: 300.0,
         p50_ms: 6.0,
@@ -326,7 +132,7 @@ fn one_long_repeat_can_be_quoted_and_is_drawn_over_time() {
 
 #[test]
 fn short_and_changed_runs_are_marked() {
-    let mut issue = run("issue");
+    let mut issue = quotable("issue");
     issue.scenarios[0].points[0].stretches.truncate(2);
     let folder = folder(&[]);
     let saving = Saving {
@@ -350,7 +156,7 @@ fn short_and_changed_runs_are_marked() {
 
 #[test]
 fn published_cases_without_a_point_of_ours_are_in_the_table() {
-    let mut swap = run("swap-latency");
+    let mut swap = quotable("swap-latency");
     swap.scenarios[0]
         .points
         .retain(|point| point.at[0].name != "10");
@@ -362,7 +168,7 @@ fn published_cases_without_a_point_of_ours_are_in_the_table() {
 
 #[test]
 fn a_folder_that_is_not_as_described_is_refused() {
-    let issue = run("issue");
+    let issue = quotable("issue");
     for (change, expected) in [
         ("none", None),
         ("no catalogue", Some("lab.results_catalogue")),
@@ -416,7 +222,8 @@ fn the_catalogue_of_the_repository_makes_pages() {
     assert!(names.count() > 10, "{:?}", pages.files.keys());
     // Writes them, and those of synthetic runs, to a folder if the environment names one.
     if let Some(out) = std::env::var_os("TALLY_RESULT_PAGES") {
-        let synthetic = published_pages(folder(&[&run("issue"), &run("swap-latency")]).path());
+        let synthetic =
+            published_pages(folder(&[&quotable("issue"), &quotable("swap-latency")]).path());
         for (name, pages) in [
             ("repository", pages),
             ("synthetic", synthetic.expect("pages")),

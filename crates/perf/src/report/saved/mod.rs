@@ -8,6 +8,8 @@ mod fitness;
 mod layout;
 mod private;
 mod reduce;
+#[cfg(test)]
+mod tests;
 mod thin;
 
 pub use error::{ERRORS, SaveError};
