@@ -1,0 +1,32 @@
+package tallystick.corda;
+
+import java.util.Locale;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+
+/** A request that failed, with the stable code by which the laboratory counts it. */
+final class Failure extends Exception {
+    /** Maximum length of a code. */
+    private static final int CODE_CHARS_MAX = 100;
+
+    final String code;
+
+    Failure(String code, String message) {
+        super(message);
+        this.code = code;
+    }
+
+    /** Converts any error. An exception of Corda gets a code from its name, such as {@code corda.insufficient_balance_exception}. */
+    static Failure of(Throwable error) {
+        Throwable cause = error;
+        while ((cause instanceof CompletionException || cause instanceof ExecutionException) && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        if (cause instanceof Failure) {
+            return (Failure) cause;
+        }
+        String words = cause.getClass().getSimpleName().replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
+        String code = "corda." + words.replaceAll("[^a-z0-9_]", "");
+        return new Failure(code.substring(0, Math.min(code.length(), CODE_CHARS_MAX)), String.valueOf(cause.getMessage()));
+    }
+}
