@@ -47,7 +47,6 @@ final class Node {
         String notary = isNotary ? "notary { validating = false }\n" : "";
         return "myLegalName = \"" + legalName + "\"\n"
                 + "p2pAddress = \"localhost:" + ports[0] + "\"\n"
-                + "messagingServerAddress = \"127.0.0.1:" + ports[0] + "\"\n"
                 + "rpcSettings { address = \"127.0.0.1:" + ports[1] + "\", adminAddress = \"127.0.0.1:" + ports[2] + "\" }\n"
                 + "rpcUsers = [{ user = " + USER + ", password = " + USER + ", permissions = [ALL] }]\n"
                 + "devMode = true\n" + notary;
