@@ -548,10 +548,8 @@ mod tests {
     #[tokio::test]
     async fn an_end_that_is_cut_short_kills_the_group() {
         // It ignores the end of its input, and so does its child.
-        let text = format!(
-            r#"sleep 600 & child=$!; echo "{{\"protocol\":1,\"name\":\"a script\",\"processes\":[{{\"name\":\"db\",\"pid\":$child}}]}}"; wait"#
-        );
-        let connector = script(&text).await.expect("it starts");
+        let text = r#"sleep 600 & child=$!; echo "{\"protocol\":1,\"name\":\"a script\",\"processes\":[{\"name\":\"db\",\"pid\":$child}]}"; wait"#;
+        let connector = script(text).await.expect("it starts");
         let child = connector.hello().processes[0].pid;
         let stat = format!("/proc/{child}/stat");
         let is_running = || {

@@ -26,6 +26,9 @@ pub struct RoundTrips {
     pub at_zero_ms: f64,
 }
 
+/// Pairs of a delay and the latency of the fastest unit of a repeat, both in milliseconds.
+type DelayedLatencies = Vec<(f64, f64)>;
+
 /// Returns the round trips of each series of a scenario whose first axis is the delay of all links, with one unit at a time;
 /// else nothing. With several units at a time, queues would add to the slope.
 pub(super) fn of(scenario: &Scenario) -> Vec<RoundTrips> {
@@ -34,7 +37,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<RoundTrips> {
         let found = plans.iter().find(|one| one.at == point.at);
         found.map(|found| &found.plan)
     };
-    let mut all: Vec<(String, &Plan, Vec<(f64, f64)>)> = Vec::new();
+    let mut all: Vec<(String, &Plan, DelayedLatencies)> = Vec::new();
     for point in &scenario.points {
         let Some((delay_ms, plan)) = plan_of(point).and_then(|plan| {
             let delay_ms = point.at.first()?.number?;
