@@ -47,10 +47,7 @@ pub(super) fn disk(folder: &Path) -> String {
         Some("1") => ", rotating",
         _ => "",
     };
-    match IN_MEMORY.contains(&mount.kind.as_str()) {
-        true => format!("{} in memory: commits are not durable", mount.kind),
-        false => format!("{} on {}{kind}", mount.kind, mount.source),
-    }
+    mount.in_words(kind)
 }
 
 /// A line of `/proc/self/mountinfo`.
@@ -62,6 +59,21 @@ struct Mount {
     kind: String,
     /// The mounted device.
     source: String,
+}
+
+impl Mount {
+    /// Returns the file system with the name of its device and the device's kind. A source that is no device is left out: it may name a
+    /// machine.
+    fn in_words(&self, kind: &str) -> String {
+        let file_system = &self.kind;
+        if IN_MEMORY.contains(&file_system.as_str()) {
+            return format!("{file_system} in memory: commits are not durable");
+        }
+        match self.source.strip_prefix("/dev/") {
+            Some(device) => format!("{file_system} on {device}{kind}"),
+            None => format!("{file_system}{kind}"),
+        }
+    }
 }
 
 /// Returns the mount with the longest path that holds the folder; of equal paths the last, which covers the others.
@@ -151,6 +163,22 @@ mod tests {
                 .as_ref()
                 .map(|one| (one.device.as_str(), one.kind.as_str()));
             assert_eq!(found, expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_mount_in_words_names_no_machine() {
+        for (file_system, source, expected) in [
+            ("ext4", "/dev/vda", "ext4 on vda, not rotating"),
+            ("nfs4", "storage.example:/home/ada", "nfs4, not rotating"),
+            ("tmpfs", "tmpfs", "tmpfs in memory: commits are not durable"),
+        ] {
+            let mount = Mount {
+                device: "254:0".to_owned(),
+                kind: file_system.to_owned(),
+                source: source.to_owned(),
+            };
+            assert_eq!(mount.in_words(", not rotating"), expected);
         }
     }
 

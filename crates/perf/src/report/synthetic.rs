@@ -530,7 +530,7 @@ pub fn report() -> Report {
             memory_bytes: 16_000_000_000,
             system: "Linux 6.8.0".into(),
             virtual_machine: "yes (Some Cloud)".into(),
-            disk: "ext4 on /dev/vda, not rotating".into(),
+            disk: "ext4 on vda, not rotating".into(),
             busy_cores_before: Some(0.04),
             load_average_before: 0.31,
             load_average_after: 2.12,

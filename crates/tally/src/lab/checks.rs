@@ -296,9 +296,9 @@ mod tests {
             ("store", "5", false, Err("no setting `store`")),
             (
                 "store.linger_us",
-                "20000",
+                "20001",
                 false,
-                Err("it is at most 10000"),
+                Err("it is at most 20000"),
             ),
             ("store.linger_us", "'x'", false, Err("invalid type")),
             ("node.name", "'x'", false, Err("can't be set")),

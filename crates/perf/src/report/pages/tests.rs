@@ -59,7 +59,7 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
         &format!("| {:.0} | {low:.0} to {high:.0} | 5 | ", rate.value),
         " | 2,580 | 146 |",
         "1. Corda Enterprise 4.0: ",
-        "| hardware | one machine: AMD EPYC 9B14, 2 cores, 16 GB memory | Hardware of Corda Enterprise 4.0 |",
+        "| hardware | one machine: AMD EPYC 9B14, 2 cores, 16 GB memory, virtual, disk ext4 on vda, not rotating | Hardware of Corda Enterprise 4.0 |",
         "| version | tally 0.4.0 |",
         "| date | 2026-11-21 17:25 UTC |",
         "| audit | clean: 1 audit, 24,310 transactions checked |",
