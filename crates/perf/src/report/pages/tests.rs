@@ -65,7 +65,7 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
         "| audit | clean: 1 audit, 24,310 transactions checked |",
         "[issue.json](runs/issue.json)",
         "To repeat it:\n\n```sh\ntally lab run issue --out run-issue\ntally lab save run-issue\nmake results\n```",
-        "## Swap latency by parties, in three variants\n\n**Not measured yet.**",
+        "## Swap latency by parties, in four variants\n\n**Not measured yet.**",
         "- **24 \\| cores:** There are two.",
     ] {
         assert!(page.contains(part), "{part} in {page}");
@@ -74,7 +74,7 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
     let index = &pages.files["README.md"];
     for part in [
         "| [Rates](rates.md) | Issue | Rate: ",
-        "|  | Swap latency by parties, in three variants |  | not measured yet |",
+        "|  | Swap latency by parties, in four variants |  | not measured yet |",
         "![Main figures, ours and published](rates.svg)",
     ] {
         assert!(index.contains(part), "{part} in {index}");
