@@ -70,7 +70,9 @@ impl Mount {
             return format!("{file_system} in memory: commits are not durable");
         }
         match self.source.strip_prefix("/dev/") {
-            Some(device) => format!("{file_system} on {device}{kind}"),
+            Some(device) if !device.contains('/') => format!("{file_system} on {device}{kind}"),
+            // The name of a mapped device often has that of its machine.
+            Some(_) => format!("{file_system} on a mapped device{kind}"),
             None => format!("{file_system}{kind}"),
         }
     }
@@ -170,6 +172,11 @@ mod tests {
     fn a_mount_in_words_names_no_machine() {
         for (file_system, source, expected) in [
             ("ext4", "/dev/vda", "ext4 on vda, not rotating"),
+            (
+                "ext4",
+                "/dev/mapper/ada--laptop--vg-root",
+                "ext4 on a mapped device, not rotating",
+            ),
             ("nfs4", "storage.example:/home/ada", "nfs4, not rotating"),
             ("tmpfs", "tmpfs", "tmpfs in memory: commits are not durable"),
         ] {

@@ -95,7 +95,10 @@ impl DiskQuestion<'_> {
                 let per_state = combined(at_few, -1.0 / (many - few), at_many, 1.0 / (many - few));
                 (along(self.states), Some((along(0.0), per_state)))
             }
-            [(_, alone)] => (alone.clone(), None),
+            // A lone slope of two numbers of states says nothing about the wanted number.
+            [(_, alone)] if self.apart.is_none_or(|apart| apart.points.len() == 1) => {
+                (alone.clone(), None)
+            }
             _ => return None,
         };
         let transactions_per_unit = self.transactions_per_unit(name, role);

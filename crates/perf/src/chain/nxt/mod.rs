@@ -197,6 +197,7 @@ impl NxtTarget {
         for chain in &self.options.chains {
             let id = chain.id.0.to_string();
             let mut read = 0;
+            let mut before = Value::Null;
             while read < UNCONFIRMED_MAX {
                 let first = read.to_string();
                 let mut form = vec![("chain", id.as_str())];
@@ -205,6 +206,14 @@ impl NxtTarget {
                 }
                 let answer = self.http.get("getUnconfirmedTransactions", &form).await?;
                 let list = read::list(&answer, "unconfirmedTransactions")?;
+                // A server that does not know `firstIndex` answers with the first page again.
+                let head = list
+                    .first()
+                    .map_or(Value::Null, |one| one["fullHash"].clone());
+                if read > 0 && head == before {
+                    break;
+                }
+                before = head;
                 let payments = list.iter().filter(|one| !read::is_child_block(one));
                 waiting += payments.count() as u64;
                 read += list.len() as u64;

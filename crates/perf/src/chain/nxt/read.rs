@@ -9,6 +9,8 @@ use crate::load::Fault;
 
 /// Upper limit on the transactions of one block.
 const TRANSACTIONS_MAX: usize = 1_000_000;
+/// Upper limit on the bytes that a server may name as the size of a block, so that their sum is a number.
+const PAYLOAD_BYTES_MAX: u64 = u32::MAX as u64;
 /// Type of a parent transaction that is a child block.
 const CHILD_BLOCK: i64 = -1;
 
@@ -63,7 +65,9 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
             .to_owned(),
         time_s: whole(value, "timestamp")?,
         // Ardor does not name the size of a block, Nxt does.
-        bytes: whole(value, "payloadLength").ok(),
+        bytes: whole(value, "payloadLength")
+            .ok()
+            .filter(|bytes| *bytes <= PAYLOAD_BYTES_MAX),
         ..BlockSeen::default()
     };
     for transaction in list(value, "transactions")? {
@@ -112,6 +116,22 @@ mod tests {
 
     fn hash(byte: u8) -> String {
         TxKey([byte; 32]).to_string()
+    }
+
+    #[test]
+    fn the_size_of_a_block_is_known_if_it_can_be_one() {
+        for (payload, expected) in [
+            (json!(334), Some(334)),
+            (json!("334"), Some(334)),
+            (json!(u64::MAX), None),
+            (Value::Null, None),
+        ] {
+            let found = block(&json!({
+                "height": 7, "block": "12345678901234567890", "previousBlock": "9", "timestamp": "70",
+                "payloadLength": payload, "transactions": [],
+            }));
+            assert_eq!(found.expect("it is one").bytes, expected, "{payload}");
+        }
     }
 
     #[test]

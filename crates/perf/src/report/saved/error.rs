@@ -68,8 +68,8 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.save_private",
-        cause: "The scenario or a message of the run contains an absolute path, or the name of this machine or account.",
-        action: "Take the text out of the scenario file, or use relative paths, then run again.",
+        cause: "The scenario of the run contains an absolute path, the name of this machine or account, passphrases, or addresses of running systems.",
+        action: "Take the text out of the scenario file, or use relative paths and default accounts, then run again.",
     },
     ErrorInfo {
         code: "lab.save_too_large",

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use primitives::SecretText;
+
 use super::error::SaveError;
 use super::fitness::shortfall;
 use super::layout;
 use super::private::leak;
 use super::reduce::reduce;
+use crate::plan::{ChainAccount, NoChecks, Options, Target, parse};
 use crate::report::digest::Standing;
 use crate::report::error::ReportError;
 use crate::report::files::write_file;
@@ -44,7 +47,13 @@ pub fn save(report: &Report, saving: &Saving) -> Result<Vec<PathBuf>, SaveError>
         check(report, scenario, saving)?;
         let name = file_name(report, scenario, saving)?;
         let text = text(report, scenario, &saving.names)?;
-        files.push((saving.folder.join(format!("{name}.json")), text));
+        let path = saving.folder.join(format!("{name}.json"));
+        if files.iter().any(|(other, _)| *other == path) {
+            return Err(SaveError::Names(format!(
+                "the report has two scenarios {name:?}; a saved run file holds one"
+            )));
+        }
+        files.push((path, text));
     }
     if files.is_empty() {
         return Err(SaveError::Unfit {
@@ -58,6 +67,26 @@ pub fn save(report: &Report, saving: &Saving) -> Result<Vec<PathBuf>, SaveError>
         written.push(path);
     }
     Ok(written)
+}
+
+/// Returns the setting of a scenario that would publish secrets or machines: passphrases of its own, or running systems with their
+/// addresses or folders.
+fn private_setting(scenario: &Scenario) -> Option<&'static str> {
+    let (options, source) = (Options::default(), scenario.source.as_bytes());
+    let Ok(plan) = parse(&scenario.name, "saved", source, &options, &NoChecks) else {
+        return Some("settings that this program does not know");
+    };
+    let is_own = |(number, account): (usize, &ChainAccount)| {
+        account.passphrase != SecretText::from(number.to_string())
+    };
+    match &plan.chain {
+        Some(chain) if chain.target.is_some() => Some("chain.target"),
+        Some(chain) if chain.accounts.iter().enumerate().any(is_own) => Some("chain.accounts"),
+        _ => match &plan.network.target {
+            Some(Target::Nodes { .. }) => Some("network.target"),
+            Some(Target::Connector(_)) | None => None,
+        },
+    }
 }
 
 fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), SaveError> {
@@ -77,6 +106,13 @@ fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), Sa
         return Err(SaveError::Unfit {
             scenario: name(),
             why,
+        });
+    }
+    if let Some(setting) = private_setting(scenario) {
+        return Err(SaveError::Private {
+            scenario: name(),
+            field: "source".to_owned(),
+            found: setting.to_owned(),
         });
     }
     match shortfall(scenario).filter(|_| !saving.short) {

@@ -17,6 +17,10 @@ pub fn reduce(report: &Report, scenario: &Scenario) -> Report {
     let is_alone = scenario.points.len() == 1;
     let mut machine = report.machine.clone();
     machine.system = without_build(&machine.system).to_owned();
+    // The maker of a virtual machine tells its provider.
+    if let Some((is_virtual, _)) = machine.virtual_machine.split_once(" (") {
+        machine.virtual_machine = is_virtual.to_owned();
+    }
     for point in &mut kept.points {
         if shown.as_ref() != Some(&point.at) {
             point.distances.clear();

@@ -119,6 +119,7 @@ fn runs_that_cannot_be_quoted_are_refused() {
     let scenario = |report: &mut Report, change: &dyn Fn(&mut Scenario)| {
         report.scenarios.iter_mut().for_each(change);
     };
+    let chain = |setting: &str| format!("[chain]\n{setting}\n[run]\nseconds = 60\n");
     let failed = AuditResult {
         clean: false,
         ..AuditResult::default()
@@ -169,6 +170,36 @@ fn runs_that_cannot_be_quoted_are_refused() {
             change(&|report| scenario(report, &|one| one.about = "x".repeat(600_000))),
             None,
             Some("lab.save_too_large"),
+        ),
+        (
+            change(&|report| {
+                scenario(report, &|one| {
+                    one.source = chain("accounts = ['swordfish']")
+                })
+            }),
+            None,
+            Some("lab.save_private"),
+        ),
+        (
+            change(&|report| {
+                scenario(report, &|one| {
+                    one.source = chain(
+                        "target = { kind = 'nxt', servers = ['http://ledger.example:26876'] }",
+                    );
+                });
+            }),
+            None,
+            Some("lab.save_private"),
+        ),
+        (
+            change(&|report| scenario(report, &|one| one.source = chain("accounts = 2"))),
+            None,
+            None,
+        ),
+        (
+            change(&|report| report.scenarios.push(report.scenarios[0].clone())),
+            None,
+            Some("lab.save_names"),
         ),
         (change(&|_| {}), Some("../issue"), Some("lab.save_names")),
         (change(&|_| {}), Some("issue-16-cores"), None),
