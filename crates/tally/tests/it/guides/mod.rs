@@ -29,7 +29,9 @@ const CHAIN: &[&str] = &["chain.md"];
 const NOT_RUN: &[(&str, &str)] = &[
     ("attachment-experiment.md", "experiments of minutes"),
     ("chain-forks.md", "orders for faults that have to exist"),
+    ("chain-limits.md", "experiments of minutes"),
     ("chain-load-test.md", "experiments of minutes"),
+    ("chain-sizing.md", "experiments of minutes"),
     ("comparing.md", "experiments of minutes"),
     ("distributed-load.md", "several machines"),
     (
@@ -37,6 +39,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "the test program own_application runs it",
     ),
     ("laboratory.md", "experiments of minutes"),
+    ("measure-your-own-system.md", "another system"),
     (
         "moving-states.md",
         "a second notary, and a second version of a contract",
