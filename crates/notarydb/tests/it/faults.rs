@@ -12,7 +12,7 @@ use crate::backends::{Backend, StopOnDrop, check, entry, service_key, state, tx}
 
 /// Longest wait for a database.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Time for which a row is locked.
+/// How long a row stays locked.
 const LOCKED: Duration = Duration::from_secs(16);
 /// The first transaction of the load.
 const FIRST: u64 = 10_000_000;

@@ -22,7 +22,7 @@ pub struct Question {
     pub target_per_s: f64,
     /// The bound on the 99th percentile of latency, milliseconds.
     pub p99_ms: Option<f64>,
-    /// The time for which the ledger is kept.
+    /// How long the ledger is kept.
     pub retention: Option<Retention>,
     /// States of a transaction of the work ([`super::states`]).
     pub states: f64,

@@ -1,4 +1,4 @@
-//! The time for which a ledger is kept.
+//! The retention of a ledger: how long its transactions are kept.
 
 use std::fmt;
 use std::str::FromStr;

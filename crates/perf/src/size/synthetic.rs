@@ -4,8 +4,8 @@ use crate::results::{
     CaseResult, Histogram, MetricSeries, Point, Process, ProcessSample, Scenario, Stretch,
 };
 
-/// Returns a stretch of 4 s at a rate. Its node uses 100 us, of which its deciding thread 40 us, 500 bytes of disk, a tenth
-/// of a commit, 2,000 written and 1,000 sent bytes for each unit. A unit has two transactions. The latency is 5 ms.
+/// Returns a stretch of 4 s at a rate, with a latency of 5 ms. A unit has two transactions. Its node uses 100 us for each unit; 40 us
+/// of them are its deciding thread's. It also uses 500 bytes of disk, a tenth of a commit, and 2,000 written and 1,000 sent bytes.
 pub(super) fn stretch(rate: u64) -> Stretch {
     let sample = |at_ms: u64| ProcessSample {
         at_ms: 1_000 + at_ms,

@@ -18,7 +18,7 @@ pub struct OfferedLoad {
     pub rates: Vec<OfferedRate>,
     /// The knee, units a second; `None` if no rate qualifies.
     pub knee_per_s: Option<f64>,
-    /// What makes a rate the knee.
+    /// The condition that the knee meets, in words.
     pub rule: String,
 }
 

@@ -11,7 +11,7 @@ use crate::report::synthetic::{Dice, Shape, point, quotable};
 use crate::results::Report;
 use crate::stats::summarise;
 
-/// A page with two runs, of which one is saved.
+/// A page with two runs. Only one of them is saved.
 const CATALOGUE: &str = "[[page]]\nname = 'rates'\ntitle = 'Rates'\nquestion = 'How many a second?'\npicture = true\n\
 not_reproduced = [{ part = '24 | cores', reason = 'There are two.' }]\n\
 [[page.run]]\nfile = 'issue'\nscenario = 'issue'\n[[page.run]]\nfile = 'swap-latency'\nscenario = 'swap-latency'\n";

@@ -7,7 +7,7 @@ const DIGITS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 /// Data digits of an address, and its check digits.
 const DATA: usize = 13;
 const CHECKS: usize = 4;
-/// The order in which the digits are written.
+/// The order of the digits in an address.
 const ORDER: [usize; DATA + CHECKS] = [3, 2, 1, 0, 7, 6, 5, 4, 13, 14, 15, 16, 12, 8, 9, 10, 11];
 /// Coefficients of the code's generator polynomial, the lowest first.
 const GENERATOR: [u8; CHECKS] = [17, 9, 6, 30];
