@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, RwLock, mpsc};
 use std::time::{Duration, Instant};
 
 use historycheck::{ConflictingState, Digest, EventKind, HistoryWriter, Verdict, ViolationKind};
@@ -32,6 +32,8 @@ const SIGNATURES: usize = 25;
 const FIRST: u64 = 1_000_000_000;
 /// Distance to the transactions that compete with signed ones in the end phase.
 const RIVALS: u64 = 50_000_000;
+/// Distance to the transactions right before a crash.
+const LAST: u64 = 20_000_000;
 
 /// The clients' view of the service.
 struct Service {
@@ -40,6 +42,8 @@ struct Service {
     stop: AtomicBool,
     /// The first state that is in no request yet.
     front: AtomicU64,
+    /// A client holds it for reading while it asks. Whoever holds it for writing knows that no request is on its way.
+    asking: RwLock<()>,
 }
 
 impl Service {
@@ -104,6 +108,7 @@ impl Service {
     ) -> Vec<Entry> {
         let mut signed = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
+            let _asking = self.asking.read().expect("no client panics");
             let front = self.front.load(Ordering::Relaxed);
             // Each pair of clients has one state or two in common.
             let entry = entry(
@@ -119,6 +124,21 @@ impl Service {
             self.front.fetch_max(front + 1, Ordering::Relaxed);
         }
         signed
+    }
+
+    /// Crashes the database right after a signature, while no other request is on its way. A server writes the end of its log on several
+    /// occasions, such as the next commit, whatever its settings are. Returns the last transaction.
+    fn crash_after_signature(
+        &self,
+        worker: &mut dyn UniquenessRecord,
+        crash: impl FnOnce(),
+    ) -> Entry {
+        let _nobody = self.asking.write().expect("no client panics");
+        let state = self.front.load(Ordering::Relaxed) + LAST;
+        let last = entry(state * CLIENTS, &[state], &[]);
+        assert_eq!(self.ask(CLIENTS, worker, &last), Some(true));
+        crash();
+        last
     }
 
     /// Asks again for signed transactions. Before each, another one asks for its states, so that a lost transaction is not entered
@@ -153,22 +173,22 @@ fn goes_on(signatures: &Receiver<()>) {
     }
 }
 
-/// Runs clients with one worker each through crashes of the database, and checks their history.
-fn run(
-    run: u64,
-    mut workers: Vec<Box<dyn UniquenessRecord>>,
-    crashes: usize,
-    mut crash: impl FnMut(),
-) -> Verdict {
+/// Crashes the database, and returns a transaction that it had signed before.
+type Crash<'a> = &'a mut dyn FnMut(&Service) -> Option<Entry>;
+
+/// Runs clients with one worker each, and checks their history. `crash` is called once, if it is given.
+fn run(run: u64, mut workers: Vec<Box<dyn UniquenessRecord>>, crash: Option<Crash<'_>>) -> Verdict {
     let first = FIRST * (run + 1);
     let service = Service {
         history: HistoryWriter::begin(Vec::new(), run, ANSWERS_WITHIN_MS).expect("memory"),
         requests: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         front: AtomicU64::new(first),
+        asking: RwLock::default(),
     };
     let (sender, signatures) = mpsc::channel();
-    let signed: Vec<Entry> = std::thread::scope(|scope| {
+    let mut signed = Vec::new();
+    std::thread::scope(|scope| {
         let threads: Vec<_> = (0..CLIENTS)
             .zip(&mut workers)
             .map(|(client, worker)| {
@@ -177,17 +197,18 @@ fn run(
             })
             .collect();
         let stop = StopOnDrop(&service.stop);
-        for _ in 0..crashes {
+        if let Some(crash) = crash {
             goes_on(&signatures);
             service.write(EventKind::MajorityLost);
             service.write(EventKind::MajorityReturning);
-            crash();
+            signed.extend(crash(&service));
             service.write(EventKind::MajorityBack);
         }
         goes_on(&signatures);
         drop(stop);
-        let joined = threads.into_iter().map(|one| one.join().expect("no panic"));
-        joined.flatten().collect()
+        for thread in threads {
+            signed.extend(thread.join().expect("no panic"));
+        }
     });
     service.ask_again(&mut *workers[0], &signed);
     let history = service.history.end().expect("memory");
@@ -280,11 +301,12 @@ pub fn of_store() {
             }) as Box<dyn UniquenessRecord>
         };
         let workers = (0..CLIENTS).map(worker).collect();
-        let mut kill = || {
+        let mut kill = |_: &Service| {
             let mut unwritten = unwritten.lock().expect("no worker panics");
             unwritten.clear();
+            None
         };
-        let verdict = run(number, workers, 1, &mut kill);
+        let verdict = run(number, workers, Some(&mut kill));
         match bug {
             Bug::None => is_clean(&verdict),
             Bug::EarlyAnswer => reports(&verdict, ViolationKind::SignatureLost),
@@ -308,18 +330,25 @@ fn cut_power(backend: &mut Backend) {
 /// Runs without a bug, with early answers, and without certification. The last change of the tables is not taken back.
 pub fn of_cluster(backend: &mut Backend) {
     let clean = workers(backend);
-    is_clean(&run(0, clean, 1, || cut_power(backend)));
+    let mut cut = |_: &Service| {
+        cut_power(backend);
+        None
+    };
+    is_clean(&run(0, clean, Some(&mut cut)));
     // Workers look at this setting when they connect.
     let late = workers(backend);
+    let mut last = notarydb::open(&backend.settings(0)).expect("the database is up");
     backend.administer("set global innodb_flush_log_at_timeout = 60; set global innodb_flush_log_at_trx_commit = 0");
-    let verdict = run(1, late, 1, || cut_power(backend));
+    let mut cut =
+        |service: &Service| Some(service.crash_after_signature(&mut last, || cut_power(backend)));
+    let verdict = run(1, late, Some(&mut cut));
     reports(&verdict, ViolationKind::SignatureLost);
     let Backend::Galera(cluster, _) = &*backend else {
         panic!("a cluster");
     };
     let keyless = "alter table notary_rows drop primary key, add index (kind, tx, output)";
     cluster.query(0, keyless).expect("an administrator may");
-    let verdict = run(2, workers(backend), 0, || {});
+    let verdict = run(2, workers(backend), None);
     reports(&verdict, ViolationKind::DoubleSpend);
 }
 
@@ -349,19 +378,22 @@ fn confirm_early(backend: &Backend) {
 /// Runs as [`of_cluster`].
 pub fn of_server(backend: &mut Backend) {
     let clean = workers(backend);
-    is_clean(&run(0, clean, 1, || crash(backend)));
-    let late = workers(backend);
-    confirm_early(backend);
-    // A crash loses the last page of the log. Once in a while it is empty.
-    let verdict = run(1, late, 3, || {
+    let mut end = |_: &Service| {
         crash(backend);
-        confirm_early(backend);
-    });
+        None
+    };
+    is_clean(&run(0, clean, Some(&mut end)));
+    let late = workers(backend);
+    let mut last = notarydb::open(&backend.settings(0)).expect("the database is up");
+    confirm_early(backend);
+    let mut end =
+        |service: &Service| Some(service.crash_after_signature(&mut last, || crash(backend)));
+    let verdict = run(1, late, Some(&mut end));
     reports(&verdict, ViolationKind::SignatureLost);
     backend.administer(
         "alter table tally_notary.notary_states drop constraint notary_states_pkey; \
          create index on tally_notary.notary_states (tx, output)",
     );
-    let verdict = run(2, workers(backend), 0, || {});
+    let verdict = run(2, workers(backend), None);
     reports(&verdict, ViolationKind::DoubleSpend);
 }
