@@ -43,12 +43,13 @@ pub fn tables(report: &Report) -> Vec<(&'static str, String)> {
     let fill = table("from,to,blocks", &|chain| counted(&chain.fill));
     let hundreds = table("from,to,blocks", &|chain| counted(&chain.hundreds));
     let blocks = table(
-        "blocks,transactions,parent,child,child_blocks,payload_bytes,running_bytes,exported_bytes,stopped_bytes,restarted_bytes",
+        "blocks,transactions,parent,child,child_blocks,payload_bytes,database_transactions,running_bytes,exported_bytes,stopped_bytes,restarted_bytes",
         &|chain| {
             let mut row = vec![chain.blocks.to_string(), chain.transactions.to_string()];
             row.extend(content(chain.totals.as_ref()));
             // Sizes that were not read are empty cells.
             let sizes = chain.sizes.clone().unwrap_or_default();
+            row.push(known(sizes.transactions));
             row.extend(sizes.all().map(|(_, size)| known(size)));
             vec![row]
         },
@@ -117,6 +118,7 @@ mod tests {
             }],
             hundreds: vec![FillRow::default()],
             sizes: Some(StoreSizes {
+                transactions: Some(9),
                 stopped_bytes: Some(900),
                 ..StoreSizes::default()
             }),
@@ -140,7 +142,7 @@ mod tests {
             let row = row(name).expect("a row");
             assert!(row.ends_with(end), "{name}: {row}");
         };
-        ends("blocks.csv", ",2,4,1,3,1,,,,900,");
+        ends("blocks.csv", ",2,4,1,3,1,,9,,,900,");
         ends("ranges.csv", ",20,30,1,3,1,");
         ends("hundreds.csv", ",0,0,0");
         assert_eq!(row("fill.csv"), None);

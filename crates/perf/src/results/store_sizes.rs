@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct StoreSizes {
     /// The node.
     pub node: String,
+    /// Transactions in its chain, with those of the history that it had before the load; none if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u64>,
     /// While the node still ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_bytes: Option<u64>,
@@ -22,6 +25,13 @@ pub struct StoreSizes {
 }
 
 impl StoreSizes {
+    /// Returns a size for each transaction in the chain; none without transactions, or if their number is unknown.
+    #[must_use]
+    pub fn per_transaction(&self, size: u64) -> Option<f64> {
+        let transactions = self.transactions.filter(|count| *count > 0)?;
+        Some(size as f64 / transactions as f64)
+    }
+
     /// Returns the sizes in the order of time, with their names.
     #[must_use]
     pub fn all(&self) -> [(&'static str, Option<u64>); 4] {
@@ -31,5 +41,21 @@ impl StoreSizes {
             ("after the shutdown", self.stopped_bytes),
             ("after a restart", self.restarted_bytes),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_shared_by_all_transactions_of_the_chain() {
+        for (transactions, each) in [(Some(40), Some(25.0)), (Some(0), None), (None, None)] {
+            let sizes = StoreSizes {
+                transactions,
+                ..StoreSizes::default()
+            };
+            assert_eq!(sizes.per_transaction(1_000), each, "{transactions:?}");
+        }
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Ground {
     targets: Vec<Arc<dyn ChainTarget>>,
     /// The network, if it was brought up for this stretch.
     network: Option<ChainNetwork>,
+    /// Payments in the network's blocks before the load.
+    history: u64,
 }
 
 impl Ground {
@@ -46,7 +48,7 @@ impl Ground {
     ) -> Result<Self, RunError> {
         let step = Shown::begin(events, Step::Network);
         let mut network = None;
-        let mut history = String::new();
+        let mut history = HistoryBuilt::default();
         let targets = match &chain.target {
             Some(ChainServers::Nxt { urls, prepared }) => nxt(chain, urls, *prepared).await?,
             Some(ChainServers::Tally(folders)) => {
@@ -66,14 +68,7 @@ impl Ground {
                     Ok::<(ChainNetwork, HistoryBuilt), NetworkError>((network, built))
                 });
                 let (made, built) = made.await??;
-                if built.transactions > 0 {
-                    history = format!(
-                        ", {} payments in {} blocks before, made in {:.1} s",
-                        number(built.transactions as f64),
-                        number(built.blocks as f64),
-                        built.seconds
-                    );
-                }
+                history = built;
                 let endpoints = (0..made.nodes())
                     .filter_map(|at| made.endpoint(at))
                     .collect();
@@ -83,11 +78,16 @@ impl Ground {
             }
         };
         step.end(&format!(
-            "{} nodes, {} s a block{history}",
+            "{} nodes, {} s a block{}",
             targets.len(),
-            chain.block_s
+            chain.block_s,
+            told(&history)
         ));
-        Ok(Self { targets, network })
+        Ok(Self {
+            targets,
+            network,
+            history: history.transactions,
+        })
     }
 
     /// Returns the nodes, in order.
@@ -117,8 +117,12 @@ impl Ground {
     }
 
     /// Reads the sizes of the first node's database, which is stopped and started in between; `None` for nodes that this
-    /// run did not start. A reading that fails is left out and shown.
-    pub async fn store_sizes(&mut self, events: &Events) -> Result<Option<StoreSizes>, RunError> {
+    /// run did not start. A reading that fails is left out and shown. `transactions` have come into blocks since the load began.
+    pub async fn store_sizes(
+        &mut self,
+        transactions: u64,
+        events: &Events,
+    ) -> Result<Option<StoreSizes>, RunError> {
         let Some(mut network) = self.network.take() else {
             return Ok(None);
         };
@@ -127,7 +131,8 @@ impl Ground {
             let (sizes, failure) = store_sizes(&mut network, 0);
             (network, sizes, failure)
         });
-        let (network, sizes, failure) = read.await?;
+        let (network, mut sizes, failure) = read.await?;
+        sizes.transactions = self.history.checked_add(transactions);
         self.network = Some(network);
         let told = |(name, size): (&str, Option<u64>)| {
             size.map(|size| format!("{} bytes {name}", number(size as f64)))
@@ -161,6 +166,19 @@ impl Ground {
         // Ignore the result: the network is no longer used. Waiting for its processes takes a moment.
         let _ = tokio::task::spawn_blocking(move || drop(network)).await;
     }
+}
+
+/// Returns words for people about a history; nothing without one.
+fn told(history: &HistoryBuilt) -> String {
+    if history.transactions == 0 {
+        return String::new();
+    }
+    format!(
+        ", {} payments in {} blocks before, made in {:.1} s",
+        number(history.transactions as f64),
+        number(history.blocks as f64),
+        history.seconds
+    )
 }
 
 /// Connects to servers of the Ardor/Nxt family, and starts forging and bundling.

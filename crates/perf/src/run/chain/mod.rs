@@ -105,7 +105,7 @@ impl Course<'_> {
                     && died.is_none()
                     && !keep
                 {
-                    chain.sizes = ground.store_sizes(self.events).await?;
+                    chain.sizes = ground.store_sizes(chain.transactions, self.events).await?;
                 }
                 let results = &mut self.results[turn.point];
                 results.stretches.push(measured.stretch);

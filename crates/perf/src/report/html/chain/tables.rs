@@ -48,9 +48,10 @@ pub fn sizes(chain: &ChainResult) -> String {
     let Some(sizes) = &chain.sizes else {
         return String::new();
     };
-    let each = |size: u64| match chain.transactions {
-        0 => UNKNOWN.to_owned(),
-        transactions => bytes(size as f64 / transactions as f64),
+    let each = |size| {
+        sizes
+            .per_transaction(size)
+            .map_or(UNKNOWN.to_owned(), bytes)
     };
     let row = |(name, size): (&str, Option<u64>)| {
         let (size, each) = match size {
@@ -61,8 +62,12 @@ pub fn sizes(chain: &ChainResult) -> String {
     };
     let rows: String = sizes.all().into_iter().map(row).collect();
     let head = format!(
-        "<th class=\"l\">Database of {}</th><th>Size</th><th>For each<br>transaction</th>",
-        words(&sizes.node, 60)
+        "<th class=\"l\">Database of {}{}</th><th>Size</th><th>For each<br>transaction</th>",
+        words(&sizes.node, 60),
+        sizes.transactions.map_or_else(String::new, |count| format!(
+            ", with {} transactions",
+            number(count as f64)
+        ))
     );
     table(&head, &rows)
 }
@@ -193,6 +198,8 @@ mod tests {
                 .to_vec(),
             sizes: Some(StoreSizes {
                 node: "node-1".to_owned(),
+                // The history is in the database, but not among the transactions of the load.
+                transactions: Some(140),
                 running_bytes: Some(7_000),
                 stopped_bytes: Some(700),
                 ..StoreSizes::default()
@@ -228,8 +235,9 @@ mod tests {
             ),
             (
                 sizes(&result),
-                "while running</td><td>7 kB</td><td>100 B</td>",
+                "while running</td><td>7 kB</td><td>50 B</td>",
             ),
+            (sizes(&result), "Database of node-1, with 140 transactions"),
             (sizes(&result), "after a restart</td><td>–</td><td>–</td>"),
         ] {
             assert!(found.contains(wanted), "{wanted} in {found}");
