@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The size of a node's database after a load, in bytes. What could not be done or read is none.
+/// The size of a node's database after a load, in bytes. A size is none if it could not be read, or if the step before it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreSizes {
     /// The node.
@@ -22,6 +22,9 @@ pub struct StoreSizes {
     /// After it had started again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarted_bytes: Option<u64>,
+    /// Why sizes are missing, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 impl StoreSizes {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -241,12 +241,17 @@ impl ChainNetwork {
         Ok(())
     }
 
-    /// Asks one node to finish and end.
-    pub fn stop(&mut self, at: usize) -> Result<(), NetworkError> {
-        if let Some(node) = self.nodes.get_mut(at) {
-            node.process.stop(STOP_MAX)?;
-        }
-        Ok(())
+    /// Asks one node to finish and end. After a time limit it is killed. Returns its exit status, which is a success only if it has ended in
+    /// order.
+    pub fn stop(&mut self, at: usize) -> Result<ExitStatus, NetworkError> {
+        let node = self
+            .nodes
+            .get_mut(at)
+            .ok_or_else(|| NetworkError::Setting {
+                name: "chain.nodes".to_owned(),
+                message: format!("there is no node {at}"),
+            })?;
+        Ok(node.process.stop(STOP_MAX)?)
     }
 
     /// Lets a running node export its database: a snapshot in its data folder. Returns the snapshot's folder.

@@ -66,3 +66,31 @@ fn payments_on_all_chains_of_two_nodes_are_in_blocks_and_every_balance_adds_up()
         );
     }
 }
+
+#[test]
+fn the_database_of_a_node_is_sized_before_and_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let line = lab(
+        "[chain]\nnodes = 1\nblock_s = 1\nchildren = 1\nhistory = 3000\n[load]\noutstanding = 20\nthink_ms = 100\n\
+         [run]\nwarm_up_s = 0\nseconds = 4\nrepeats = 1\n[monitors]\nmachine = false",
+        folder.path(),
+    );
+    assert_eq!(line["scenarios"][0]["good"], true, "{line}");
+    let report: Value = serde_json::from_slice(
+        &std::fs::read(folder.path().join("out/report.json")).expect("a report"),
+    )
+    .expect("JSON");
+    let chain = &report["scenarios"][0]["points"][0]["stretches"][0]["chain"];
+    let sizes = &chain["sizes"];
+    assert_eq!(sizes["missing"], Value::Null, "{sizes}");
+    let bytes = |name: &str| sizes[name].as_u64().filter(|bytes| *bytes > 0);
+    let exported = bytes("exported_bytes").expect("a snapshot");
+    for name in ["running_bytes", "stopped_bytes", "restarted_bytes"] {
+        // A snapshot has neither the node's log nor rows that a compaction would drop.
+        let size = bytes(name).unwrap_or_default();
+        assert!(exported <= size, "{name}: {sizes}");
+    }
+    // The payments of the history are in the database as well.
+    let measured = chain["transactions"].as_u64().expect("a number");
+    assert_eq!(sizes["transactions"].as_u64(), Some(3_000 + measured));
+}

@@ -100,6 +100,9 @@ fn reduce_stretch(stretch: &mut Stretch, is_alone: bool) {
     if let Some(chain) = &mut stretch.chain {
         chain.to_block = thin::histogram(&chain.to_block);
         no_messages(&mut chain.left);
+        if let Some(sizes) = &mut chain.sizes {
+            sizes.missing.clear();
+        }
         // The first node's first and last size give the growth for each transaction.
         let first = chain.disk.first().map(|look| look.node.clone());
         let mut looks = std::mem::take(&mut chain.disk);

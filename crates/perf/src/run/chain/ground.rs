@@ -128,18 +128,18 @@ impl Ground {
         };
         let step = Shown::begin(events, Step::Database);
         let read = tokio::task::spawn_blocking(move || {
-            let (sizes, failure) = store_sizes(&mut network, 0);
-            (network, sizes, failure)
+            let sizes = store_sizes(&mut network, 0);
+            (network, sizes)
         });
-        let (network, mut sizes, failure) = read.await?;
+        let (network, mut sizes) = read.await?;
         sizes.transactions = self.history.checked_add(transactions);
         self.network = Some(network);
         let told = |(name, size): (&str, Option<u64>)| {
             size.map(|size| format!("{} bytes {name}", number(size as f64)))
         };
         let words: Vec<String> = sizes.all().into_iter().filter_map(told).collect();
-        let words = words.into_iter().chain(failure.clone());
-        step.close(failure.is_none(), &words.collect::<Vec<_>>().join(", "));
+        let words = [words, sizes.missing.clone()].concat();
+        step.close(sizes.missing.is_empty(), &words.join(", "));
         Ok(Some(sizes))
     }
 

@@ -1,6 +1,7 @@
 //! The size of a chain's database after the audit: of the running node, exported, after a shutdown and after a restart.
 
 use std::fs;
+use std::path::Path;
 
 use crate::measure::DiskUse;
 use crate::results::StoreSizes;
@@ -9,45 +10,203 @@ use crate::topology::ChainNetwork;
 /// An export is left out if less than this many times the size of the database is free on the disk.
 const ROOM: u64 = 2;
 
-/// Reads the sizes of a node's database. It is stopped and started in between. Returns also the failure that ended the
-/// readings early.
-pub(super) fn store_sizes(network: &mut ChainNetwork, at: usize) -> (StoreSizes, Option<String>) {
+/// Reads the sizes of a node's database. It is stopped and started in between.
+pub(super) fn store_sizes(network: &mut ChainNetwork, at: usize) -> StoreSizes {
     let mut sizes = StoreSizes {
         node: network.name(at).to_owned(),
         ..StoreSizes::default()
     };
-    let failure = readings(network, at, &mut sizes).err();
-    (sizes, failure)
+    if let Err(reason) = readings(&mut OneNode { network, at }, &mut sizes) {
+        sizes.missing.push(reason);
+    }
+    sizes
 }
 
-fn readings(network: &mut ChainNetwork, at: usize, sizes: &mut StoreSizes) -> Result<(), String> {
-    let data = network.data(at);
-    let size = || match DiskUse::of(&data) {
-        Ok(size) => Ok(size.live_bytes),
-        Err(error) => Err(format!("reading the size of {}: {error}", data.display())),
-    };
-    let running = size()?;
+/// A node whose database is measured.
+trait SizedNode {
+    /// Returns the bytes of its database.
+    fn size(&self) -> Result<u64, String>;
+
+    /// Returns the free bytes of the disk with the database.
+    fn free(&self) -> Result<u64, String>;
+
+    /// Exports the database of the running node. Returns the bytes of the export, of which nothing is left.
+    fn export(&self) -> Result<u64, String>;
+
+    /// Stops it. Fails if it did not end in order.
+    fn stop(&mut self) -> Result<(), String>;
+
+    /// Starts it, and waits until it is ready.
+    fn start(&mut self) -> Result<(), String>;
+}
+
+/// Reads the sizes in the order of time. An error is the reason why the later ones are unknown: each of them would include what the
+/// failed step has left behind.
+fn readings(node: &mut impl SizedNode, sizes: &mut StoreSizes) -> Result<(), String> {
+    let running = node.size()?;
     sizes.running_bytes = Some(running);
-    if has_room(network, at, running)? {
-        let folder = network.export(at).map_err(|error| error.to_string())?;
-        let exported = DiskUse::of(&folder);
-        let removed = fs::remove_dir_all(&folder);
-        let failed = |error| format!("the export in {}: {error}", folder.display());
-        sizes.exported_bytes = Some(exported.map_err(failed)?.live_bytes);
-        removed.map_err(failed)?;
+    match node.free() {
+        Ok(free) if free / ROOM >= running => sizes.exported_bytes = Some(node.export()?),
+        Ok(_) => sizes.missing.push(format!(
+            "no export: less than {ROOM} times the size of the database is free on the disk"
+        )),
+        Err(reason) => sizes.missing.push(format!("no export: {reason}")),
     }
-    network.stop(at).map_err(|error| error.to_string())?;
-    sizes.stopped_bytes = Some(size()?);
-    network.start(&[at]).map_err(|error| error.to_string())?;
-    sizes.restarted_bytes = Some(size()?);
+    node.stop()?;
+    sizes.stopped_bytes = Some(node.size()?);
+    node.start()?;
+    sizes.restarted_bytes = Some(node.size()?);
     Ok(())
 }
 
-/// Returns whether the disk has room for an export.
-fn has_room(network: &ChainNetwork, at: usize, bytes: u64) -> Result<bool, String> {
-    let folder = network.data(at);
-    let free = rustix::fs::statvfs(&folder)
-        .map_err(|error| format!("reading the free space of {}: {error}", folder.display()))?;
-    let free = u128::from(free.f_bavail) * u128::from(free.f_frsize);
-    Ok(free >= u128::from(bytes) * u128::from(ROOM))
+/// A node of a network.
+struct OneNode<'a> {
+    network: &'a mut ChainNetwork,
+    at: usize,
+}
+
+impl SizedNode for OneNode<'_> {
+    fn size(&self) -> Result<u64, String> {
+        bytes_of(&self.network.data(self.at))
+    }
+
+    fn free(&self) -> Result<u64, String> {
+        let folder = self.network.data(self.at);
+        let disk = rustix::fs::statvfs(&folder)
+            .map_err(|error| format!("reading the free space of {}: {error}", folder.display()))?;
+        // More than a number has is enough for every export.
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    fn export(&self) -> Result<u64, String> {
+        let folder = self
+            .network
+            .export(self.at)
+            .map_err(|error| format!("the export failed: {error}"))?;
+        let bytes = bytes_of(&folder)?;
+        fs::remove_dir_all(&folder)
+            .map_err(|error| format!("deleting the export in {}: {error}", folder.display()))?;
+        Ok(bytes)
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        let ended = self.network.stop(self.at);
+        match ended.map_err(|error| error.to_string())? {
+            status if status.success() => Ok(()),
+            status => Err(format!("the node did not shut down in order: {status}")),
+        }
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        let started = self.network.start(&[self.at]);
+        started.map_err(|error| error.to_string())
+    }
+}
+
+/// Returns the bytes of a folder, which is not empty.
+fn bytes_of(folder: &Path) -> Result<u64, String> {
+    match DiskUse::of(folder) {
+        Ok(size) if size.live_bytes > 0 => Ok(size.live_bytes),
+        Ok(_) => Err(format!("there are no files in {}", folder.display())),
+        Err(error) => Err(format!("reading the size of {}: {error}", folder.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node that fails at one step. Each step changes the size of its database.
+    struct Staged {
+        bytes: u64,
+        free: u64,
+        fails_at: &'static str,
+    }
+
+    impl Staged {
+        fn step(&self, name: &str) -> Result<(), String> {
+            match name == self.fails_at {
+                true => Err(format!("{name} failed")),
+                false => Ok(()),
+            }
+        }
+    }
+
+    impl SizedNode for Staged {
+        fn size(&self) -> Result<u64, String> {
+            self.step("size").map(|()| self.bytes)
+        }
+
+        fn free(&self) -> Result<u64, String> {
+            self.step("free").map(|()| self.free)
+        }
+
+        fn export(&self) -> Result<u64, String> {
+            self.step("export").map(|()| 40)
+        }
+
+        fn stop(&mut self) -> Result<(), String> {
+            self.bytes = 80;
+            self.step("stop")
+        }
+
+        fn start(&mut self) -> Result<(), String> {
+            self.bytes = 90;
+            self.step("start")
+        }
+    }
+
+    #[test]
+    fn a_size_after_a_failed_step_is_unknown_and_has_a_reason() {
+        for (fails_at, free, wanted, reason) in [
+            ("", 200, [Some(100), Some(40), Some(80), Some(90)], ""),
+            ("size", 200, [None; 4], "size failed"),
+            ("", 199, [Some(100), None, Some(80), Some(90)], "no export"),
+            (
+                "free",
+                200,
+                [Some(100), None, Some(80), Some(90)],
+                "no export",
+            ),
+            (
+                "export",
+                200,
+                [Some(100), None, None, None],
+                "export failed",
+            ),
+            (
+                "stop",
+                200,
+                [Some(100), Some(40), None, None],
+                "stop failed",
+            ),
+            (
+                "start",
+                200,
+                [Some(100), Some(40), Some(80), None],
+                "start failed",
+            ),
+        ] {
+            let mut node = Staged {
+                bytes: 100,
+                free,
+                fails_at,
+            };
+            let mut sizes = StoreSizes::default();
+            let failure = readings(&mut node, &mut sizes).err();
+            sizes.missing.extend(failure);
+            assert_eq!(sizes.all().map(|(_, size)| size), wanted, "{fails_at}");
+            let told = sizes.missing.join("\n");
+            assert!(told.contains(reason), "{fails_at}: {told}");
+            assert_eq!(told.is_empty(), reason.is_empty(), "{fails_at}: {told}");
+        }
+    }
+
+    #[test]
+    fn an_empty_folder_has_no_size() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for missing in [folder.path().to_owned(), folder.path().join("none")] {
+            assert!(bytes_of(&missing).is_err(), "{}", missing.display());
+        }
+    }
 }

@@ -7,6 +7,8 @@ use crate::results::{BlockTotals, ChainResult};
 
 /// Stands for a figure that is not known.
 const UNKNOWN: &str = "–";
+/// Characters shown of the reason for a missing size.
+const REASON_CHARS: usize = 400;
 
 /// Returns the content of all blocks with its average for each block; nothing for results of older programs.
 pub fn totals(chain: &ChainResult) -> String {
@@ -69,7 +71,11 @@ pub fn sizes(chain: &ChainResult) -> String {
             number(count as f64)
         ))
     );
-    table(&head, &rows)
+    let reasons = sizes.missing.iter();
+    let reasons: String = reasons
+        .map(|reason| format!("<p class=\"dim small\">{}</p>", words(reason, REASON_CHARS)))
+        .collect();
+    table(&head, &rows) + &reasons
 }
 
 /// Returns the ranges of blocks with their times and content.
@@ -202,6 +208,7 @@ mod tests {
                 transactions: Some(140),
                 running_bytes: Some(7_000),
                 stopped_bytes: Some(700),
+                missing: vec!["the node <1> does not start".to_owned()],
                 ..StoreSizes::default()
             }),
             ..ChainResult::default()
@@ -238,6 +245,7 @@ mod tests {
                 "while running</td><td>7 kB</td><td>50 B</td>",
             ),
             (sizes(&result), "Database of node-1, with 140 transactions"),
+            (sizes(&result), "the node &lt;1&gt; does not start"),
             (sizes(&result), "after a restart</td><td>–</td><td>–</td>"),
         ] {
             assert!(found.contains(wanted), "{wanted} in {found}");
