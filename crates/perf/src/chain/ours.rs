@@ -432,9 +432,15 @@ impl ChainTarget for TallyTarget {
             Ok(ChainStatus {
                 height: u64::from(status.height),
                 tip: status.tip,
-                unconfirmed: status.pool_count,
                 peers: u64::from(status.peers),
             })
+        })
+    }
+
+    fn waiting(&self) -> Boxed<'_, Result<u64, Fault>> {
+        Box::pin(async {
+            let status = self.client.status().await.map_err(|error| said(&error))?;
+            Ok(status.pool_count)
         })
     }
 

@@ -76,12 +76,10 @@ pub struct Payment {
 /// The status of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainStatus {
-    /// Height of its tip.
+    /// Height of its tip: a number of at most 32 bits, so that heights can be added.
     pub height: u64,
     /// The node's id of its tip.
     pub tip: String,
-    /// Known transactions that are in no block.
-    pub unconfirmed: u64,
     /// Nodes that it is connected to.
     pub peers: u64,
 }
@@ -100,7 +98,7 @@ pub enum Detail {
 /// A block as a node reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockSeen {
-    /// Blocks before it.
+    /// Blocks before it: a number of at most 32 bits.
     pub height: u64,
     /// The node's id for it.
     pub id: String,
@@ -173,6 +171,10 @@ pub trait ChainTarget: Send + Sync + 'static {
 
     /// Returns its status.
     fn status(&self) -> Boxed<'_, Result<ChainStatus, Fault>>;
+
+    /// Returns how many transactions it knows that are in no block. A transaction leaves the pool for a block, so a reader of both reads
+    /// the blocks first. It may take many calls.
+    fn waiting(&self) -> Boxed<'_, Result<u64, Fault>>;
 
     /// Returns blocks of its main chain from a height on, ascending: at most `most`, fewer if they are large or the tip
     /// is near.

@@ -43,9 +43,16 @@ impl Watch {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                // Ignore the error: a node that does not answer may answer the next poll. The audit queries it again in
-                // any case.
-                let _ = look(&*target, from, epoch, &looked, backlog.as_ref()).await;
+                // Ignore errors: a node that does not answer may answer the next poll. The audit queries it again in any
+                // case.
+                let _ = follow(&*target, from, epoch, &looked).await;
+                if let Some((backlog, node)) = &backlog {
+                    // The blocks come first: counting can take many calls, and the time of a block must not wait for it.
+                    let entered = backlog.look();
+                    if let Ok(waiting) = target.waiting().await {
+                        backlog.seen(*node, entered, waiting);
+                    }
+                }
             }
         });
         Self { line, task }
@@ -64,18 +71,14 @@ impl Drop for Watch {
     }
 }
 
-async fn look(
+/// Reads the blocks that are new since the last poll.
+async fn follow(
     target: &dyn ChainTarget,
     from: u64,
     epoch: Instant,
     line: &Mutex<Line>,
-    backlog: Option<&(Arc<Backlog>, usize)>,
 ) -> Result<(), Fault> {
-    let entered = backlog.map_or(0, |(backlog, _)| backlog.look());
     let status = target.status().await?;
-    if let Some((backlog, node)) = backlog {
-        backlog.seen(*node, entered, status.unconfirmed);
-    }
     let mut next = {
         let line = lock(line);
         match line.tip() {

@@ -12,29 +12,27 @@
 
 pub mod fake;
 mod http;
+mod pool;
+mod queries;
 mod read;
 
 use std::time::Duration;
 
 use primitives::SecretText;
-use serde_json::Value;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
 use self::http::{Http, fault};
-use super::codes::MALFORMED;
+use super::codes::{MALFORMED, SLOW};
 use super::{
-    ANSWER_TRANSACTIONS_MAX, BlockSeen, Boxed, Chain, ChainId, ChainStatus, ChainTarget, Detail,
-    Fate, Payment, TxKey,
+    BlockSeen, Boxed, Chain, ChainId, ChainStatus, ChainTarget, Detail, Fate, Payment, TxKey,
 };
 use crate::load::Fault;
 
 /// `errorCode` for an object that the server does not know.
 const UNKNOWN: &str = "nxt.error_5";
-/// `errorCode` for a request type that the server does not have.
-const NO_SUCH_REQUEST: &str = "nxt.error_1";
-/// Upper limit on blocks requested at a time: each is a call of its own.
-const BLOCKS_MAX: u32 = 50;
-/// Upper limit on unconfirmed transactions counted on one chain. A pool of the family is far smaller.
-const UNCONFIRMED_MAX: u64 = 1_000_000;
+/// Time limit for counting the unconfirmed transactions of all chains, in time limits of one answer.
+const COUNT_PATIENCES: u32 = 5;
 
 /// How transactions are signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +70,8 @@ pub struct NxtTarget {
     http: Http,
     options: Options,
     accounts: Vec<Account>,
+    /// Entries of a full list, if the server limits its lists. Read once, when the first list is needed.
+    page: OnceCell<Option<u64>>,
 }
 
 /// A test account with the server's names for it.
@@ -99,7 +99,7 @@ impl NxtTarget {
                 .post("getAccountId", &[("secretPhrase", passphrase.expose())])
                 .await?;
             accounts.push(Account {
-                id: read::text(&answer, "account")?.to_owned(),
+                id: read::id(&answer, "account")?,
                 public_key: read::text(&answer, "publicKey")?.to_owned(),
             });
         }
@@ -107,6 +107,7 @@ impl NxtTarget {
             http,
             options,
             accounts,
+            page: OnceCell::new(),
         })
     }
 
@@ -189,135 +190,6 @@ impl NxtTarget {
         let broadcast = self.http.post("broadcastTransaction", &form).await?;
         read::key(&broadcast, "fullHash")
     }
-
-    /// Counts the payments that wait on all chains. The parent chain's list has the child blocks on offer too, which are
-    /// no payments. A server that limits its lists to `page` entries is asked for the further ones.
-    async fn waiting(&self, page: Option<u64>) -> Result<u64, Fault> {
-        let mut waiting = 0;
-        for chain in &self.options.chains {
-            let id = chain.id.0.to_string();
-            let mut read = 0;
-            let mut before = Value::Null;
-            while read < UNCONFIRMED_MAX {
-                let first = read.to_string();
-                let mut form = vec![("chain", id.as_str())];
-                if read > 0 {
-                    form.push(("firstIndex", first.as_str()));
-                }
-                let answer = self.http.get("getUnconfirmedTransactions", &form).await?;
-                let list = read::list(&answer, "unconfirmedTransactions")?;
-                // A server that does not know `firstIndex` answers with the first page again.
-                let head = list
-                    .first()
-                    .map_or(Value::Null, |one| one["fullHash"].clone());
-                if read > 0 && head == before {
-                    break;
-                }
-                before = head;
-                let payments = list.iter().filter(|one| !read::is_child_block(one));
-                waiting += payments.count() as u64;
-                read += list.len() as u64;
-                // A shorter list is the last one. A longer one comes from a server that does not limit its lists.
-                if list.is_empty() || page != Some(list.len() as u64) {
-                    break;
-                }
-            }
-        }
-        Ok(waiting)
-    }
-
-    async fn where_it_stands(&self) -> Result<ChainStatus, Fault> {
-        let answer = self.http.get("getBlockchainStatus", &[]).await?;
-        let peers = self.http.get("getPeers", &[("state", "CONNECTED")]).await?;
-        // Members of the family without this limit do not name it.
-        let page = read::whole(&answer, "maxAPIRecords").ok();
-        Ok(ChainStatus {
-            // The server's count includes genesis, so it is at least 1.
-            height: read::whole(&answer, "numberOfBlocks")?
-                .checked_sub(1)
-                .ok_or_else(|| read::missing("numberOfBlocks"))?,
-            tip: read::text(&answer, "lastBlock")?.to_owned(),
-            unconfirmed: self.waiting(page).await?,
-            peers: read::list(&peers, "peers")?.len() as u64,
-        })
-    }
-
-    async fn blocks_from(&self, from: u64, most: u32) -> Result<Vec<BlockSeen>, Fault> {
-        let mut blocks = Vec::new();
-        let mut transactions = 0u64;
-        for height in (from..).take(most.min(BLOCKS_MAX) as usize) {
-            let height = height.to_string();
-            let form = [
-                ("height", height.as_str()),
-                ("includeTransactions", "true"),
-                ("includeExecutedPhased", "false"),
-            ];
-            match self.http.get("getBlock", &form).await {
-                Ok(answer) => {
-                    let block = read::block(&answer)?;
-                    transactions += block.transactions();
-                    blocks.push(block);
-                    if transactions > ANSWER_TRANSACTIONS_MAX {
-                        break;
-                    }
-                }
-                // Above the tip, the height is unknown or invalid.
-                Err(fault) if [UNKNOWN, "nxt.error_4"].contains(&fault.code.as_str()) => break,
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(blocks)
-    }
-
-    async fn balances_of(&self, account: usize) -> Result<Vec<(ChainId, u64)>, Fault> {
-        let account = self.account(account)?;
-        let ids: Vec<String> = self
-            .options
-            .chains
-            .iter()
-            .map(|chain| chain.id.0.to_string())
-            .collect();
-        let mut form = vec![("account", account.id.as_str())];
-        form.extend(ids.iter().map(|id| ("chain", id.as_str())));
-        let chains = self.options.chains.iter().zip(&ids);
-        let mut found = Vec::new();
-        match self.http.get("getBalances", &form).await {
-            Ok(answer) => {
-                for (chain, id) in chains {
-                    found.push((
-                        chain.id,
-                        read::whole(&answer["balances"][id.as_str()], "balanceNQT")?,
-                    ));
-                }
-            }
-            // Members of the family with one chain only have `getBalance`.
-            Err(fault) if fault.code == NO_SUCH_REQUEST => {
-                for (chain, id) in chains {
-                    let form = [("account", account.id.as_str()), ("chain", id.as_str())];
-                    let answer = self.http.get("getBalance", &form).await?;
-                    found.push((chain.id, read::whole(&answer, "balanceNQT")?));
-                }
-            }
-            Err(fault) => return Err(fault),
-        }
-        Ok(found)
-    }
-
-    async fn fate_of(&self, key: TxKey) -> Result<Fate, Fault> {
-        let hash = key.to_string();
-        for chain in &self.options.chains {
-            let id = chain.id.0.to_string();
-            let form = [("fullHash", hash.as_str()), ("chain", id.as_str())];
-            match self.http.get("getTransaction", &form).await {
-                // A waiting transaction has no block, and the greatest possible number as its height.
-                Ok(answer) if answer["block"] == Value::Null => return Ok(Fate::Waiting),
-                Ok(answer) => return Ok(Fate::InBlock(read::whole(&answer, "height")?)),
-                Err(fault) if fault.code == UNKNOWN => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(Fate::Unknown)
-    }
 }
 
 fn no_account(account: usize) -> Fault {
@@ -344,6 +216,20 @@ impl ChainTarget for NxtTarget {
 
     fn status(&self) -> Boxed<'_, Result<ChainStatus, Fault>> {
         Box::pin(self.where_it_stands())
+    }
+
+    fn waiting(&self) -> Boxed<'_, Result<u64, Fault>> {
+        Box::pin(async {
+            let limit = self.options.patience * COUNT_PATIENCES;
+            let late = |_| {
+                let message = format!(
+                    "{}: the unconfirmed transactions were not read within {limit:?}",
+                    self.options.url
+                );
+                fault(SLOW, message)
+            };
+            timeout(limit, self.count_waiting()).await.map_err(late)?
+        })
     }
 
     fn blocks(

@@ -9,6 +9,10 @@ use crate::load::Fault;
 
 /// Upper limit on the transactions of one block.
 const TRANSACTIONS_MAX: usize = 1_000_000;
+/// Upper limit on heights and times of blocks. The family keeps both as signed numbers of 32 bits.
+const HEIGHT_MAX: u64 = i32::MAX as u64;
+/// Upper limit on the characters of an id. Those of the family have at most 20 digits.
+const ID_CHARS_MAX: usize = 100;
 /// Upper limit on the bytes that a server may name as the size of a block, so that their sum is a number.
 const PAYLOAD_BYTES_MAX: u64 = u32::MAX as u64;
 /// Type of a parent transaction that is a child block.
@@ -21,6 +25,25 @@ pub fn whole(value: &Value, field: &str) -> Result<u64, Fault> {
         .as_u64()
         .or_else(|| found.as_str()?.parse().ok())
         .ok_or_else(|| missing(field))
+}
+
+/// Reads a height, a number of blocks or a time in seconds.
+pub fn height(value: &Value, field: &str) -> Result<u64, Fault> {
+    match whole(value, field)? {
+        height if height <= HEIGHT_MAX => Ok(height),
+        height => Err(fault(
+            MALFORMED,
+            format!("`{field}` is {height}, which is above {HEIGHT_MAX}"),
+        )),
+    }
+}
+
+/// Reads the id of a block or an account.
+pub fn id(value: &Value, field: &str) -> Result<String, Fault> {
+    match text(value, field)? {
+        id if id.len() <= ID_CHARS_MAX => Ok(id.to_owned()),
+        _ => Err(missing(field)),
+    }
 }
 
 /// Reads a string.
@@ -56,14 +79,14 @@ pub fn missing(field: &str) -> Fault {
 /// Reads a block with its transactions.
 pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
     let mut block = BlockSeen {
-        height: whole(value, "height")?,
-        id: text(value, "block")?.to_owned(),
+        height: height(value, "height")?,
+        id: id(value, "block")?,
         // The first block has no predecessor.
-        previous: value["previousBlock"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-        time_s: whole(value, "timestamp")?,
+        previous: match &value["previousBlock"] {
+            Value::Null => String::new(),
+            _ => id(value, "previousBlock")?,
+        },
+        time_s: height(value, "timestamp")?,
         // Ardor does not name the size of a block, Nxt does.
         bytes: whole(value, "payloadLength")
             .ok()
@@ -93,10 +116,9 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
     Ok(block)
 }
 
-/// Returns whether a transaction of the parent chain is a child block that names the transactions it carries.
+/// Returns whether a transaction of the parent chain is a child block.
 pub fn is_child_block(transaction: &Value) -> bool {
     transaction["type"].as_i64() == Some(CHILD_BLOCK)
-        && !transaction["attachment"]["childTransactionFullHashes"].is_null()
 }
 
 /// Reads the chain of an object; the parent chain if the family member has only one.
@@ -174,11 +196,21 @@ mod tests {
         for (field, bad) in [
             ("height", json!(-1)),
             ("height", json!("x")),
+            ("height", json!(u64::MAX)),
+            ("height", json!(1u64 << 31)),
             ("block", json!(5)),
+            ("block", json!("7".repeat(101))),
+            ("previousBlock", json!(5)),
+            ("timestamp", json!(u64::MAX)),
             ("timestamp", json!(null)),
             ("transactions", json!({})),
             ("transactions", json!([{ "type": -2 }])),
             ("transactions", json!([{ "type": -2, "fullHash": "abc" }])),
+            // A child block that does not name what it carries, as after pruning, cannot be counted.
+            (
+                "transactions",
+                json!([{ "type": -1, "fullHash": hash(9), "attachment": { "chain": 2 } }]),
+            ),
             (
                 "transactions",
                 json!([{ "type": -1, "attachment": { "chain": 999, "childTransactionFullHashes": [] } }]),

@@ -23,29 +23,44 @@ async fn statuses(targets: &[Arc<dyn ChainTarget>]) -> Result<Vec<ChainStatus>, 
     Ok(all)
 }
 
-/// Waits until `settled` holds several times in a row, or until the time limit. Returns whether it held.
-async fn until(
-    targets: &[Arc<dyn ChainTarget>],
+/// Returns how many transactions wait at each node.
+async fn pools(targets: &[Arc<dyn ChainTarget>]) -> Result<Vec<u64>, Fault> {
+    let mut all = Vec::with_capacity(targets.len());
+    for target in targets {
+        all.push(target.waiting().await?);
+    }
+    Ok(all)
+}
+
+/// Looks at the nodes that are still to come: until they are settled several times in a row, or until the time limit.
+struct Looks {
+    begun: Instant,
     patience: Duration,
-    mut settled: impl FnMut(&[ChainStatus]) -> bool,
-) -> Result<bool, Fault> {
-    let begun = Instant::now();
-    let mut same = 0;
-    loop {
-        // A busy node may answer late once.
-        match statuses(targets).await {
-            Ok(all) if settled(&all) => same += 1,
-            Ok(_) => same = 0,
-            Err(fault) if begun.elapsed() >= patience => return Err(fault),
-            Err(_) => same = 0,
+    same: u32,
+}
+
+impl Looks {
+    fn begin(patience: Duration) -> Self {
+        Self {
+            begun: Instant::now(),
+            patience,
+            same: 0,
         }
-        if same >= SAME_LOOKS {
-            return Ok(true);
+    }
+
+    /// Takes in a look. Returns whether the nodes have settled, once that is known.
+    fn add(&mut self, settled: Result<bool, Fault>) -> Option<Result<bool, Fault>> {
+        let is_over = self.begun.elapsed() >= self.patience;
+        match settled {
+            Ok(true) => self.same += 1,
+            Err(fault) if is_over => return Some(Err(fault)),
+            // A busy node may answer late once.
+            Ok(false) | Err(_) => self.same = 0,
         }
-        if begun.elapsed() >= patience {
-            return Ok(false);
+        match self.same >= SAME_LOOKS {
+            true => Some(Ok(true)),
+            false => is_over.then_some(Ok(false)),
         }
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
@@ -56,7 +71,21 @@ pub(super) async fn drained(
     patience: Duration,
 ) -> Result<bool, Fault> {
     let mut quiet = Quiet::default();
-    until(targets, patience, |all| quiet.look(all)).await
+    let mut looks = Looks::begin(patience);
+    loop {
+        if let Some(ended) = looks.add(empty(targets, &mut quiet).await) {
+            return ended;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Looks once whether pools are empty. Reads the pools after the blocks: a transaction that moves in between is then in both, and not in
+/// neither.
+async fn empty(targets: &[Arc<dyn ChainTarget>], quiet: &mut Quiet) -> Result<bool, Fault> {
+    let heights = statuses(targets).await?;
+    let height = heights.iter().map(|status| status.height).min();
+    Ok(quiet.look(height, pools(targets).await?))
 }
 
 /// The number of blocks since the pools last changed.
@@ -67,10 +96,9 @@ struct Quiet {
 }
 
 impl Quiet {
-    /// Checks all nodes. Returns whether the pools are empty, or the rest can be abandoned.
-    fn look(&mut self, all: &[ChainStatus]) -> bool {
-        let waiting: Vec<u64> = all.iter().map(|status| status.unconfirmed).collect();
-        let Some(height) = all.iter().map(|status| status.height).min() else {
+    /// Takes in the lowest height and the pools of all nodes. Returns whether the pools are empty, or the rest can be abandoned.
+    fn look(&mut self, height: Option<u64>, waiting: Vec<u64>) -> bool {
+        let Some(height) = height else {
             return true;
         };
         if waiting != self.waiting {
@@ -94,10 +122,15 @@ pub(super) async fn one_tip(
     for target in targets {
         target.forge(false).await?;
     }
-    until(targets, patience, |all| {
-        all.windows(2).all(|two| two[0].tip == two[1].tip)
-    })
-    .await
+    let mut looks = Looks::begin(patience);
+    loop {
+        let all = statuses(targets).await;
+        let is_one = all.map(|all| all.windows(2).all(|two| two[0].tip == two[1].tip));
+        if let Some(ended) = looks.add(is_one) {
+            return ended;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
 }
 
 #[cfg(test)]
@@ -116,16 +149,31 @@ mod tests {
             ([5, 3], [18, 18], false),
             ([0, 0], [19, 19], true),
         ] {
-            let status = |at: usize| ChainStatus {
-                height: heights[at],
-                unconfirmed: waiting[at],
-                ..ChainStatus::default()
-            };
             assert_eq!(
-                quiet.look(&[status(0), status(1)]),
+                quiet.look(heights.into_iter().min(), waiting.to_vec()),
                 drained,
                 "{waiting:?} {heights:?}"
             );
+        }
+    }
+    #[test]
+    fn nodes_are_settled_after_equal_looks_or_when_time_is_over() {
+        let fault = || Fault {
+            code: "x".to_owned(),
+            message: String::new(),
+        };
+        let long = Duration::from_secs(3_600);
+        for (patience, looks, wanted) in [
+            (long, vec![Ok(true); 3], Some(Ok(true))),
+            (long, vec![Ok(true), Ok(true), Ok(false), Ok(true)], None),
+            (long, vec![Ok(true), Ok(true), Err(fault()), Ok(true)], None),
+            (Duration::ZERO, vec![Ok(false)], Some(Ok(false))),
+            (Duration::ZERO, vec![Ok(true)], Some(Ok(false))),
+            (Duration::ZERO, vec![Err(fault())], Some(Err(fault()))),
+        ] {
+            let mut all = Looks::begin(patience);
+            let last = looks.clone().into_iter().map(|look| all.add(look)).last();
+            assert_eq!(last, Some(wanted), "{looks:?}");
         }
     }
 }

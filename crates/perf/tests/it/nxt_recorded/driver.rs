@@ -1,10 +1,10 @@
 //! The driver's calls, answered by the recordings.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use perf::chain::nxt::{NxtTarget, Options, Signing};
 use perf::chain::{Chain, ChainId, ChainTarget, ChildCount, Detail, Fate, Payment, TxKey};
+use perf::load::Fault;
 
 use super::recording;
 use super::replay::Replay;
@@ -23,6 +23,12 @@ const PREPARED: &str = "d112e8610372dd87ba6439839ab6977b62c872ead150415b749fc602
 
 /// Connects with the recorded accounts and these chains.
 pub async fn target(replay: &Replay, chains: &[u8], signing: Signing) -> NxtTarget {
+    let connected = connect(replay, chains, signing).await;
+    connected.expect("recorded answers")
+}
+
+/// Connects likewise. Fails if the accounts' ids are not answered in order.
+pub async fn connect(replay: &Replay, chains: &[u8], signing: Signing) -> Result<NxtTarget, Fault> {
     let chain = |id: &u8| Chain {
         id: ChainId(*id),
         name: format!("chain {id}"),
@@ -39,7 +45,7 @@ pub async fn target(replay: &Replay, chains: &[u8], signing: Signing) -> NxtTarg
         deadline_minutes: 60,
         patience: Duration::from_secs(10),
     };
-    NxtTarget::connect(options).await.expect("recorded answers")
+    NxtTarget::connect(options).await
 }
 
 /// A payment between recorded accounts, by number.
@@ -75,11 +81,29 @@ async fn status_counts_payments_and_no_child_blocks() {
         (first.height, first.tip.as_str(), first.peers),
         (0, "8339402912207053843", 0)
     );
-    // One on the parent chain, next to a child block with the two of the child chain.
-    assert_eq!(first.unconfirmed, 3);
     let last = target.status().await.expect("a status");
     assert_eq!((last.height, last.tip.as_str()), (4, "4072928024403401760"));
+    // A status reads no pool: a watch polls it for the blocks.
+    assert_eq!(replay.served(), [1, 2, 3, 4, 35, 42]);
+    // One on the parent chain, next to a child block with the two of the child chain.
+    assert_eq!(target.waiting().await, Ok(3));
     assert_eq!(replay.served(), [1, 2, 3, 4, 21, 22, 35, 42]);
+}
+
+#[tokio::test]
+async fn the_limit_of_lists_is_read_once_and_again_after_a_failure() {
+    let replay = Replay::start(&[("getBlockchainStatus", 5)]).await;
+    let target = target(&replay, &[1, 2], Signing::Passphrase).await;
+    let codes = |waiting: [Result<u64, Fault>; 2]| waiting.map(|one| one.map_err(|it| it.code));
+    let failed = Err("nxt.error_1".to_owned());
+    let both: [_; 2] = tokio::join!(target.waiting(), target.waiting()).into();
+    assert_eq!(codes(both), [failed.clone(), failed]);
+    assert_eq!(replay.asked("getBlockchainStatus"), 2);
+    replay.answer("getBlockchainStatus", recording::answer(42));
+    let both: [_; 2] = tokio::join!(target.waiting(), target.waiting()).into();
+    assert_eq!(codes(both), [Ok(3), Ok(3)]);
+    assert_eq!(target.waiting().await, Ok(3));
+    assert_eq!(replay.asked("getBlockchainStatus"), 3, "once more");
 }
 
 #[tokio::test]
@@ -193,39 +217,4 @@ async fn balances_come_in_one_answer_or_one_by_one() {
     let target = target(&replay, &[2], Signing::Passphrase).await;
     target.balances(2).await.expect("recorded for gamma");
     assert_eq!(replay.served(), [1, 2, 3, 5, 32]);
-}
-
-#[test]
-fn recordings_beyond_the_drivers_requests_are_known() {
-    let all = recording::all();
-    let kinds: BTreeSet<&str> = all.iter().map(|one| one.request.as_str()).collect();
-    let driven = [
-        "broadcastTransaction",
-        "getAccountId",
-        "getBalance",
-        "getBalances",
-        "getBlock",
-        "getBlockchainStatus",
-        "getPeers",
-        "getTransaction",
-        "getUnconfirmedTransactions",
-        "sendMoney",
-        "signTransaction",
-        "startBundler",
-        "startForging",
-        "stopForging",
-    ];
-    let others: Vec<&str> = kinds
-        .into_iter()
-        .filter(|kind| !driven.contains(kind))
-        .collect();
-    assert_eq!(
-        others,
-        [
-            "getBundlerRates",
-            "getBundlers",
-            "getForging",
-            "noSuchRequest"
-        ]
-    );
 }

@@ -1,6 +1,6 @@
 //! A server that answers with the recorded answers, and notes every request that the real node was not seen to accept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -46,6 +47,10 @@ struct Notes {
     /// Numbers of the recordings that answered.
     served: BTreeSet<u32>,
     problems: Vec<String>,
+    /// The types of all requests.
+    asked: Vec<String>,
+    /// Types of requests with one answer, and the number of its recording if it is one.
+    fixed: BTreeMap<String, (Option<u32>, Value)>,
 }
 
 /// A request of the driver.
@@ -60,18 +65,26 @@ impl Replay {
     pub async fn start(always: &[(&'static str, u32)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("bound"));
-        let notes: Arc<Mutex<Notes>> = Arc::default();
-        let (shared, always) = (Arc::clone(&notes), always.to_vec());
+        let fixed = always.iter().map(|(request, number)| {
+            (
+                (*request).to_owned(),
+                (Some(*number), recording::answer(*number)),
+            )
+        });
+        let notes = Arc::new(Mutex::new(Notes {
+            fixed: fixed.collect(),
+            ..Notes::default()
+        }));
+        let shared = Arc::clone(&notes);
         let recordings = Arc::new(recording::all());
         let task = tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.expect("a connection");
-                let (notes, always) = (Arc::clone(&shared), always.clone());
+                let notes = Arc::clone(&shared);
                 let recordings = Arc::clone(&recordings);
                 tokio::spawn(async move {
-                    let service = service_fn(|request| {
-                        handle(request, &recordings, &always, Arc::clone(&notes))
-                    });
+                    let service =
+                        service_fn(|request| handle(request, &recordings, Arc::clone(&notes)));
                     // Ignore the result: the client sees how its connection ended.
                     let _ = hyper::server::conn::http1::Builder::new()
                         .serve_connection(TokioIo::new(stream), service)
@@ -80,6 +93,18 @@ impl Replay {
             }
         });
         Self { url, notes, task }
+    }
+
+    /// Answers each request of a type with this from now on.
+    pub fn answer(&self, request: &str, answer: Value) {
+        let mut notes = self.notes.lock().expect("no panic");
+        notes.fixed.insert(request.to_owned(), (None, answer));
+    }
+
+    /// Returns how many requests of a type came.
+    pub fn asked(&self, request: &str) -> usize {
+        let notes = self.notes.lock().expect("no panic");
+        notes.asked.iter().filter(|asked| *asked == request).count()
     }
 
     /// Asserts that the recordings have every request so far. Returns the numbers of those that answered.
@@ -99,7 +124,6 @@ impl Drop for Replay {
 async fn handle(
     request: Request<Incoming>,
     recordings: &[Recording],
-    always: &[(&'static str, u32)],
     notes: Arc<Mutex<Notes>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let method = request.method().as_str().to_owned();
@@ -123,15 +147,18 @@ async fn handle(
             .problems
             .push(format!("{told}: not of the form of the API"));
     }
-    let fixed = always.iter().find(|(request, _)| *request == asked.request);
-    let number = match fixed {
-        Some((_, number)) => Some(*number),
-        None => choose(&asked, recordings, &notes.served),
+    notes.asked.push(asked.request.clone());
+    let chosen = match notes.fixed.get(asked.request.as_str()) {
+        Some((number, answer)) => Some((*number, answer.to_string())),
+        None => choose(&asked, recordings, &notes.served).map(|number| {
+            let recording = &recordings[number as usize - 1];
+            (Some(number), recording.response.to_string())
+        }),
     };
-    let answer = match number {
-        Some(number) => {
-            notes.served.insert(number);
-            recordings[number as usize - 1].response.to_string()
+    let answer = match chosen {
+        Some((number, answer)) => {
+            notes.served.extend(number);
+            answer
         }
         None => {
             notes
