@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tokio::time::timeout;
+
 use super::audited::{Audited, NodeEnd};
 use super::judge::{Findings, Moves, Places, one_tip};
+use super::pages::{Limits, fault};
 use super::question::{Balances, Question, Start};
 use crate::chain::analysis::BlockRow;
-use crate::chain::{BlockSeen, ChainTarget, Detail, Fate};
+use crate::chain::codes::SLOW;
+use crate::chain::{ChainTarget, Detail, Fate};
 use crate::load::Fault;
 use crate::results::{self, AuditResult};
 
-/// Blocks requested at a time. A node returns fewer if they are large.
-const BLOCKS_AT_A_TIME: u32 = 100;
 /// Upper limit on accepted payments outside any block that are looked up one by one. The rest counts as lost.
 const FATES_MAX: usize = 10_000;
 /// Upper limit on retries of a reading during which the height changed.
@@ -25,12 +27,14 @@ const TRY_EVERY: Duration = Duration::from_millis(100);
 /// # Errors
 /// Returns the node's error, or `lab.target_slow` if blocks come faster than balances can be read.
 pub async fn start(target: &dyn ChainTarget, accounts: usize) -> Result<Start, Fault> {
+    let limits = Limits::default();
     for _ in 0..TRIES_MAX {
-        let before = target.status().await?;
-        let balances = balances(target, accounts).await?;
-        let after = target.status().await?;
+        let before = limits.answer(target, "status", target.status()).await?;
+        let balances = balances(target, accounts, &limits).await?;
+        let after = limits.answer(target, "status", target.status()).await?;
         if before.tip == after.tip {
-            let tip = target.blocks(before.height, 1, Detail::Counts).await?;
+            let tip = target.blocks(before.height, 1, Detail::Counts);
+            let tip = limits.answer(target, "block", tip).await?;
             return Ok(Start {
                 height: before.height,
                 // Genesis has no predecessor; its time is 0.
@@ -40,19 +44,19 @@ pub async fn start(target: &dyn ChainTarget, accounts: usize) -> Result<Start, F
         }
         tokio::time::sleep(TRY_EVERY).await;
     }
-    Err(Fault {
-        code: crate::chain::codes::SLOW.to_owned(),
-        message: format!(
-            "{}: its blocks come faster than balances can be read",
-            target.name()
-        ),
-    })
+    let message = "its blocks come faster than balances can be read";
+    Err(fault(SLOW, target, message))
 }
 
-async fn balances(target: &dyn ChainTarget, accounts: usize) -> Result<Balances, Fault> {
+async fn balances(
+    target: &dyn ChainTarget,
+    accounts: usize,
+    limits: &Limits,
+) -> Result<Balances, Fault> {
     let mut all = BTreeMap::new();
     for account in 0..accounts {
-        let found = target.balances(account).await?;
+        let found = target.balances(account);
+        let found = limits.answer(target, "balances", found).await?;
         all.extend(
             found
                 .into_iter()
@@ -65,10 +69,26 @@ async fn balances(target: &dyn ChainTarget, accounts: usize) -> Result<Balances,
 /// Runs the whole audit. The nodes should be quiet: nothing is submitted, and forging is stopped on nodes that can stop
 /// it.
 pub async fn audit(question: &Question<'_>) -> Audited {
+    audit_within(question, &Limits::default()).await
+}
+
+/// Runs the whole audit within limits.
+pub(super) async fn audit_within(question: &Question<'_>, limits: &Limits) -> Audited {
     let mut audited = Audited::default();
     let mut findings = Findings::default();
     let begun = Instant::now();
-    if let Err(fault) = ask(question, &mut audited, &mut findings).await {
+    let asked = timeout(
+        limits.all,
+        ask(question, limits, &mut audited, &mut findings),
+    )
+    .await;
+    let asked = asked.unwrap_or_else(|_| {
+        Err(Fault {
+            code: SLOW.to_owned(),
+            message: format!("the nodes were not read within {:?}", limits.all),
+        })
+    });
+    if let Err(fault) = asked {
         findings.note(format!("the audit could not read everything: {fault}"));
     }
     let clean = findings.are_none();
@@ -107,16 +127,18 @@ fn good_words(question: &Question<'_>, audited: &Audited, took: Duration) -> Str
 
 async fn ask(
     question: &Question<'_>,
+    limits: &Limits,
     audited: &mut Audited,
     findings: &mut Findings,
 ) -> Result<(), Fault> {
     for target in question.targets {
-        let status = target.status().await?;
+        let status = limits.answer(&**target, "status", target.status()).await?;
+        let state = target.state_hash();
         audited.nodes.push(NodeEnd {
             name: target.name().to_owned(),
             height: status.height,
             tip: status.tip,
-            state: target.state_hash().await?,
+            state: limits.answer(&**target, "state hash", state).await?,
         });
     }
     one_tip(&audited.nodes, findings);
@@ -131,30 +153,31 @@ async fn ask(
     let mut transactions = 0u64;
     let mut last_s = question.start.time_s;
     let mut earlier = None;
-    each_block(
-        &**first,
-        question.start.height + 1,
-        until,
-        Detail::Moves,
-        &mut |block| {
-            places.block(block);
-            moves.block(block);
-            ids.push((block.height, block.id.clone()));
-            transactions += block.transactions();
-            if block.time_s < last_s {
-                earlier.get_or_insert(block.height);
-            }
-            last_s = block.time_s;
-            audited.blocks.push(BlockRow {
-                height: block.height,
-                time_s: block.time_s,
-                parent: block.parent_count,
-                children: block.children.clone(),
-                bytes: block.bytes,
-            });
-        },
-    )
-    .await?;
+    limits
+        .each_block(
+            &**first,
+            question.start.height + 1,
+            until,
+            Detail::Moves,
+            &mut |block| {
+                places.block(block);
+                moves.block(block);
+                ids.push((block.height, block.id.clone()));
+                transactions += block.transactions();
+                if block.time_s < last_s {
+                    earlier.get_or_insert(block.height);
+                }
+                last_s = block.time_s;
+                audited.blocks.push(BlockRow {
+                    height: block.height,
+                    time_s: block.time_s,
+                    parent: block.parent_count,
+                    children: block.children.clone(),
+                    bytes: block.bytes,
+                });
+            },
+        )
+        .await?;
     if let Some(height) = earlier {
         findings.note(format!(
             "{}: block {height} has an earlier time than the block before it",
@@ -173,20 +196,21 @@ async fn ask(
         let mut theirs = Places::new(if in_full { question.accepted } else { &[] });
         let mut at = 0;
         let mut other = None;
-        each_block(
-            &**target,
-            question.start.height + 1,
-            until,
-            detail,
-            &mut |block| {
-                theirs.block(block);
-                if ids.get(at) != Some(&(block.height, block.id.clone())) {
-                    other.get_or_insert(block.height);
-                }
-                at += 1;
-            },
-        )
-        .await?;
+        limits
+            .each_block(
+                &**target,
+                question.start.height + 1,
+                until,
+                detail,
+                &mut |block| {
+                    theirs.block(block);
+                    if ids.get(at) != Some(&(block.height, block.id.clone())) {
+                        other.get_or_insert(block.height);
+                    }
+                    at += 1;
+                },
+            )
+            .await?;
         theirs.judge(target.name(), findings);
         if in_full && theirs.placed() != audited.placed {
             findings.note(format!(
@@ -203,13 +227,14 @@ async fn ask(
             ));
         }
     }
-    fates(question, places.missing().collect(), audited, findings).await?;
+    let missing = places.missing().collect();
+    fates(question, limits, missing, audited, findings).await?;
     let names: Vec<String> = (0..question.accounts)
         .map(|account| first.account_name(account))
         .collect();
     moves.judge_supply(question.chains, findings);
     for target in question.targets {
-        let after = balances(&**target, question.accounts).await?;
+        let after = balances(&**target, question.accounts, limits).await?;
         moves.judge(
             target.name(),
             &question.start.balances,
@@ -225,6 +250,7 @@ async fn ask(
 /// Looks up accepted payments that are in no block.
 async fn fates(
     question: &Question<'_>,
+    limits: &Limits,
     missing: Vec<usize>,
     audited: &mut Audited,
     findings: &mut Findings,
@@ -237,7 +263,8 @@ async fn fates(
         let Some(target) = question.targets.get(accepted.node as usize) else {
             continue;
         };
-        match target.fate(accepted.key).await? {
+        let fate = target.fate(accepted.key);
+        match limits.answer(&**target, "fate", fate).await? {
             Fate::Left(reason) => *left.entry(reason).or_default() += 1,
             Fate::Waiting => findings.note(format!(
                 "{}: the payment {} was accepted and still waits; the pool did not empty in time",
@@ -266,43 +293,4 @@ async fn fates(
     };
     audited.left = left.into_iter().map(fault).collect();
     Ok(())
-}
-
-/// Reads blocks in order, a bounded number at a time.
-async fn each_block(
-    target: &dyn ChainTarget,
-    from: u64,
-    until: u64,
-    detail: Detail,
-    tell: &mut (dyn FnMut(&BlockSeen) + Send),
-) -> Result<(), Fault> {
-    let mut next = from;
-    while next <= until {
-        let most = (until - next + 1).min(u64::from(BLOCKS_AT_A_TIME)) as u32;
-        let blocks = target.blocks(next, most, detail).await?;
-        for block in &blocks {
-            if block.height != next {
-                return Err(malformed(
-                    target,
-                    format!("block {} in the place of {next}", block.height),
-                ));
-            }
-            tell(block);
-            next += 1;
-        }
-        if blocks.is_empty() {
-            return Err(malformed(
-                target,
-                format!("no block {next}, though its tip is at {until} or above"),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn malformed(target: &dyn ChainTarget, message: String) -> Fault {
-    Fault {
-        code: crate::chain::codes::MALFORMED.to_owned(),
-        message: format!("{}: {message}", target.name()),
-    }
 }
