@@ -18,6 +18,8 @@ pub mod nxt;
 pub mod ours;
 pub mod outcome;
 pub mod payments;
+#[cfg(test)]
+mod staged;
 mod target;
 pub mod watch;
 

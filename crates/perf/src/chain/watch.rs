@@ -43,16 +43,7 @@ impl Watch {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                // Ignore errors: a node that does not answer may answer the next poll. The audit queries it again in any
-                // case.
-                let _ = follow(&*target, from, epoch, &looked).await;
-                if let Some((backlog, node)) = &backlog {
-                    // The blocks come first: counting can take many calls, and the time of a block must not wait for it.
-                    let entered = backlog.look();
-                    if let Ok(waiting) = target.waiting().await {
-                        backlog.seen(*node, entered, waiting);
-                    }
-                }
+                poll(&*target, from, epoch, &looked, backlog.as_ref()).await;
             }
         });
         Self { line, task }
@@ -68,6 +59,24 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// Polls a node once. Errors are ignored: a node that does not answer may answer the next poll, and the audit queries it again in any case.
+async fn poll(
+    target: &dyn ChainTarget,
+    from: u64,
+    epoch: Instant,
+    line: &Mutex<Line>,
+    backlog: Option<&(Arc<Backlog>, usize)>,
+) {
+    let _ = follow(target, from, epoch, line).await;
+    if let Some((backlog, node)) = backlog {
+        // The blocks come first: counting can take many calls, and the time of a block must not wait for it.
+        let entered = backlog.look();
+        if let Ok(waiting) = target.waiting().await {
+            backlog.seen(*node, entered, waiting);
+        }
     }
 }
 
@@ -107,4 +116,25 @@ async fn follow(
 
 fn lock(line: &Mutex<Line>) -> std::sync::MutexGuard<'_, Line> {
     line.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::staged::Staged;
+
+    #[tokio::test]
+    async fn the_pool_is_read_after_the_blocks_and_only_for_a_backlog() {
+        let backlog = (Arc::new(Backlog::new(10, 1)), 0);
+        for (backlog, calls) in [
+            (None, &["status", "blocks"][..]),
+            (Some(&backlog), &["status", "blocks", "waiting"]),
+        ] {
+            let node = Staged::new(3, 3);
+            let line = Mutex::default();
+            poll(&node, 1, Instant::now(), &line, backlog).await;
+            assert_eq!(node.calls(), calls);
+            assert_eq!(lock(&line).blocks().len(), 3);
+        }
+    }
 }

@@ -106,76 +106,8 @@ mod tests {
     use super::*;
     use crate::chain::audit::collect::audit_within;
     use crate::chain::audit::{Question, Start};
-    use crate::chain::{ChainId, ChainStatus, Fate, Payment, TxKey};
+    use crate::chain::staged::Staged;
     use std::sync::Arc;
-
-    /// A node whose chain has this height, and this many blocks on each page. With no blocks on a page it never answers.
-    struct Staged {
-        height: u64,
-        page: u64,
-    }
-
-    impl ChainTarget for Staged {
-        fn name(&self) -> &str {
-            "node-1"
-        }
-
-        fn submit<'a>(&'a self, _: &'a [Payment]) -> Boxed<'a, Vec<Result<TxKey, Fault>>> {
-            unreachable!("an audit pays nothing")
-        }
-
-        fn status(&self) -> Boxed<'_, Result<ChainStatus, Fault>> {
-            Box::pin(async {
-                Ok(ChainStatus {
-                    height: self.height,
-                    ..ChainStatus::default()
-                })
-            })
-        }
-
-        fn waiting(&self) -> Boxed<'_, Result<u64, Fault>> {
-            unreachable!("an audit reads no pool")
-        }
-
-        fn blocks(
-            &self,
-            from: u64,
-            _most: u32,
-            _: Detail,
-        ) -> Boxed<'_, Result<Vec<BlockSeen>, Fault>> {
-            Box::pin(async move {
-                if self.page == 0 {
-                    std::future::pending::<()>().await;
-                }
-                tokio::task::yield_now().await;
-                let block = |height| BlockSeen {
-                    height,
-                    ..BlockSeen::default()
-                };
-                Ok((from..from + self.page).map(block).collect())
-            })
-        }
-
-        fn balances(&self, _: usize) -> Boxed<'_, Result<Vec<(ChainId, u64)>, Fault>> {
-            Box::pin(async { Ok(Vec::new()) })
-        }
-
-        fn account_name(&self, _: usize) -> String {
-            String::new()
-        }
-
-        fn fate(&self, _: TxKey) -> Boxed<'_, Result<Fate, Fault>> {
-            Box::pin(async { Ok(Fate::Unknown) })
-        }
-
-        fn forge(&self, _: bool) -> Boxed<'_, Result<(), Fault>> {
-            unreachable!("an audit stops nothing")
-        }
-
-        fn state_hash(&self) -> Boxed<'_, Result<Option<(u64, String)>, Fault>> {
-            Box::pin(async { Ok(None) })
-        }
-    }
 
     #[tokio::test]
     async fn a_server_without_an_end_is_refused() {
@@ -196,7 +128,7 @@ mod tests {
                 all,
                 ..Limits::default()
             };
-            let targets: [Arc<dyn ChainTarget>; 1] = [Arc::new(Staged { height, page })];
+            let targets: [Arc<dyn ChainTarget>; 1] = [Arc::new(Staged::new(height, page))];
             let question = Question {
                 targets: &targets,
                 chains: &[],
