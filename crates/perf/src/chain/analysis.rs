@@ -144,11 +144,12 @@ fn within(blocks: &[BlockRow], from: u64, to: u64) -> &[BlockRow] {
     &blocks[start..end]
 }
 
-/// Returns the content of blocks. The bytes are known only if they are known of every block.
+/// Returns the content of blocks. The bytes are known only if they are known of every block, and their sum is a number.
 #[must_use]
 pub fn totals(blocks: &[BlockRow]) -> BlockTotals {
     let child_blocks = blocks.iter().map(|block| block.children.len() as u64);
-    let payload_bytes = blocks.iter().map(|block| block.bytes).sum::<Option<u64>>();
+    let mut all = blocks.iter();
+    let payload_bytes = all.try_fold(0u64, |sum, block| sum.checked_add(block.bytes?));
     BlockTotals {
         blocks: blocks.len() as u64,
         parent: blocks.iter().map(|block| u64::from(block.parent)).sum(),

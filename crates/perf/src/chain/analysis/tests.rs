@@ -203,3 +203,46 @@ fn ranges_fit_the_page_and_are_the_published_ones_where_there_is_enough() {
         assert_eq!(fill_step(most), step, "{most}");
     }
 }
+
+#[test]
+fn extreme_numbers_of_a_server_are_analysed_without_a_panic() {
+    let row = |height, time_s, bytes| BlockRow {
+        height,
+        time_s,
+        parent: u32::MAX,
+        children: vec![
+            ChildCount {
+                chain: ChainId(2),
+                count: u32::MAX,
+            };
+            3
+        ],
+        bytes,
+    };
+    for (rows, payload_bytes) in [
+        (vec![], None),
+        (vec![row(0, 0, Some(0))], Some(0)),
+        (vec![BlockRow::default(); 3], None),
+        // Times that go back, and all at the same second.
+        (
+            vec![row(1, u64::MAX, Some(5)), row(2, 0, Some(6))],
+            Some(11),
+        ),
+        (vec![row(1, 7, Some(1)); 2], Some(2)),
+        // A sum of bytes that is no number is unknown.
+        (vec![row(u64::MAX, u64::MAX, Some(u64::MAX)); 2], None),
+    ] {
+        let most = rows.iter().map(BlockRow::transactions).max().unwrap_or(0);
+        assert_eq!(totals(&rows).payload_bytes, payload_bytes, "{rows:?}");
+        for each in [0, 1, range_blocks(rows.len() as u64)] {
+            ranges(&rows, u64::MAX, each);
+            ranges(&rows, 0, each);
+        }
+        for step in [0, 1, fill_step(most)] {
+            assert!(fill(&rows, step).len() as u64 <= FILL_ROWS_MAX * 2 + 1);
+        }
+        assert!(hundreds(&rows).len() as u64 <= HUNDREDS_MAX + 1);
+        fullest(&rows, &[]);
+        assert!(block_seconds(&rows, 3).is_finite());
+    }
+}
