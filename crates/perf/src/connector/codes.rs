@@ -24,9 +24,15 @@ pub const ERRORS: &[ErrorInfo] = &[
         cause: "The program of a connector could not be started, or did not introduce itself in time.",
         action: "Check network.target.command: the program must be in PATH or given by its path, and its first line must be its hello.",
     },
+    ErrorInfo {
+        code: SILENT,
+        cause: "A connector still runs, but did not answer a request within its time limit, or left too many requests without an answer.",
+        action: "Look for the cause in the connector and its system. Every request has to be answered, with `error` if it fails.",
+    },
 ];
 
 pub(super) const BAD_LINE: &str = "lab.connector_bad_line";
 pub(super) const ENDED: &str = "lab.connector_ended";
 pub(crate) const NO_CONNECTOR: &str = "lab.connector_missing";
 pub(super) const NOT_STARTED: &str = "lab.connector_not_started";
+pub(super) const SILENT: &str = "lab.connector_silent";

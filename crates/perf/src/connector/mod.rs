@@ -6,9 +6,12 @@
 //! laboratory's side, and [`postgres`] is a connector of ours.
 
 mod codes;
+mod ending;
 mod message;
 pub mod postgres;
 mod process;
+mod requests;
+mod verdict;
 
 pub use codes::ERRORS;
 pub(crate) use codes::NO_CONNECTOR;

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,6 +17,8 @@ use super::affinity::spawn_on;
 
 /// Interval between two checks for the exit while stopping.
 const POLL: Duration = Duration::from_millis(2);
+/// Bytes of a log's end that are read.
+const TAIL_BYTES: u64 = 8_000;
 
 /// A node prints this on standard output when it is ready.
 pub(super) const READY: &str = "\"ready\":";
@@ -354,11 +356,23 @@ fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Ins
     }
 }
 
+/// Reads the last bytes of a file, however long it is.
+fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(file)?;
+    let length = file.metadata()?.len();
+    // A shorter file is read whole.
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    // It may grow meanwhile.
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Returns the last lines of a log; empty if it cannot be read.
 pub fn tail(log: &Path) -> String {
-    let text = std::fs::read(log).unwrap_or_default();
-    // A log or a list that is shorter is shown whole.
-    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(8_000)..]).into_owned();
+    let text = end_of(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    // A list that is shorter is shown whole.
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(15)..].join("\n")
 }
@@ -411,6 +425,25 @@ mod tests {
         process.wait_ready(SOON).expect("it says so");
         let status = process.stop(SOON).expect("it ends");
         assert_eq!(status.code(), Some(7));
+    }
+
+    #[test]
+    fn only_the_end_of_a_log_is_read() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let log = folder.path().join("log");
+        assert_eq!(tail(&log), "", "there is none");
+        for (lines, first) in [(3, "line 0"), (20, "line 5")] {
+            let text: Vec<String> = (0..lines).map(|number| format!("line {number}")).collect();
+            std::fs::write(&log, text.join("\n")).expect("written");
+            assert!(tail(&log).starts_with(first), "{lines}: {}", tail(&log));
+        }
+        // A file of a terabyte, with text at its end.
+        let file = OpenOptions::new().write(true).open(&log).expect("there");
+        file.set_len(1 << 40).expect("a hole");
+        drop(file);
+        let mut file = OpenOptions::new().append(true).open(&log).expect("there");
+        write!(file, "\nthe end").expect("written");
+        assert!(tail(&log).ends_with("\nthe end"));
     }
 
     #[test]
