@@ -13,6 +13,9 @@ pub enum RecordError {
     /// No server of the cluster can be reached, or none is ready.
     #[error("no server of the notary's database answers: {0}")]
     Unreachable(String),
+    /// Another statement on this server keeps a row of a batch, such as one whose answer did not come in time.
+    #[error("another statement on the notary's database keeps a row: {0}")]
+    RowHeld(String),
     /// The server does not know the user, the password or the database.
     #[error("the notary's database refuses the log-in: {0}")]
     LogIn(String),
@@ -60,6 +63,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "record.unreachable",
         cause: "No server of the notary's database accepts a connection, or none of them belongs to the majority of its cluster.",
         action: "Start the servers and check the addresses in `notary_database.url`. A cluster without a majority answers again when it has one.",
+    },
+    ErrorInfo {
+        code: "record.row_held",
+        cause: "A statement that stands still on a server of the notary's database keeps a row that a batch needs.",
+        action: "Nothing, unless it lasts: the worker goes on with the next server of a cluster. Look for the statement with `show processlist` (MariaDB) or `pg_stat_activity` (PostgreSQL), and end it.",
     },
     ErrorInfo {
         code: "record.log_in",
@@ -113,7 +121,7 @@ impl RecordError {
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Unreachable(_) => true,
+            Self::Unreachable(_) | Self::RowHeld(_) => true,
             Self::Postgres(error) => error.may_pass(),
             _ => false,
         }
@@ -125,6 +133,7 @@ impl Coded for RecordError {
         match self {
             Self::Settings(_) => "record.settings",
             Self::Unreachable(_) => "record.unreachable",
+            Self::RowHeld(_) => "record.row_held",
             Self::LogIn(_) => "record.log_in",
             Self::NotDurable(_) => "record.not_durable",
             Self::ForeignRecord(_) => "record.foreign",

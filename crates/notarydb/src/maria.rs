@@ -384,16 +384,48 @@ fn sort(error: Error) -> Trouble {
         Error::Server(answer) => match answer.code {
             codes::DUPLICATE => Trouble::Duplicate,
             codes::DEADLOCK => Trouble::Undone(answer.message.clone()),
-            // Another statement on this server stands still with the row, such as one whose answer did not come in time. Another server
-            // of the cluster does not know it.
-            codes::LOCK_WAIT | codes::INTERRUPTED => {
-                Trouble::Lost(RecordError::Unreachable(answer.message.clone()))
-            }
+            codes::LOCK_WAIT => Trouble::RowHeld(answer.message.clone()),
+            codes::INTERRUPTED => Trouble::Lost(RecordError::Unreachable(answer.message.clone())),
             code if codes::NOT_READY.contains(&code) => {
                 Trouble::Lost(RecordError::Unreachable(answer.message.clone()))
             }
             code => Trouble::Refused(RecordError::Server(format!("{} ({code})", answer.message))),
         },
         _ => Trouble::Lost(RecordError::Unreachable(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mysql_async::ServerError;
+    use primitives::Coded;
+
+    #[test]
+    fn errors_of_statements_are_sorted_by_their_number_whatever_they_say() {
+        for message in ["", "Lock wait timeout exceeded; try restarting transaction"] {
+            for (code, wanted) in [
+                (codes::DUPLICATE, "duplicate"),
+                (codes::DEADLOCK, "undone"),
+                (codes::LOCK_WAIT, "row held"),
+                (codes::INTERRUPTED, "lost record.unreachable"),
+                (codes::NOT_READY[0], "lost record.unreachable"),
+                (1146, "refused record.server"),
+            ] {
+                let error = Error::Server(ServerError {
+                    code,
+                    message: message.to_owned(),
+                    state: "HY000".to_owned(),
+                });
+                let found = match sort(error) {
+                    Trouble::Duplicate => "duplicate".to_owned(),
+                    Trouble::Undone(_) => "undone".to_owned(),
+                    Trouble::RowHeld(_) => "row held".to_owned(),
+                    Trouble::Lost(error) => format!("lost {}", error.code()),
+                    Trouble::Refused(error) => format!("refused {}", error.code()),
+                };
+                assert_eq!(found, wanted, "{code} {message}");
+            }
+        }
     }
 }

@@ -86,9 +86,10 @@ impl Postgres {
         if state == Some(&SqlState::UNIQUE_VIOLATION) {
             return Trouble::Duplicate;
         }
-        if state.is_some_and(|state| state.code().starts_with("40"))
-            || state == Some(&SqlState::LOCK_NOT_AVAILABLE)
-        {
+        if state == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            return Trouble::RowHeld(error.to_string());
+        }
+        if state.is_some_and(|state| state.code().starts_with("40")) {
             return Trouble::Undone(error.to_string());
         }
         let error = DatabaseError::of(error, self.target.shown());

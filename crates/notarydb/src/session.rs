@@ -12,6 +12,9 @@ pub(crate) enum Trouble {
     Duplicate,
     /// The database has undone the transaction, because of another one. Nothing was entered.
     Undone(String),
+    /// Another statement on this server keeps a row for longer than a batch waits for it. Nothing was entered. Another server of the
+    /// cluster does not know that statement.
+    RowHeld(String),
     /// The connection was lost, or the server is not ready. It is unknown whether the entries were entered.
     Lost(RecordError),
     /// The server refuses the statement. Nothing was entered.

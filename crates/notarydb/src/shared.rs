@@ -260,6 +260,12 @@ impl SharedRecord {
                     add(&self.counters.retries, 1);
                     tracing::debug!("a batch is entered again: {reason}");
                 }
+                Err(Trouble::RowHeld(reason)) => {
+                    add(&self.counters.retries, 1);
+                    self.report(&RecordError::RowHeld(reason));
+                    // The statement may have consumed the states for another worker.
+                    must_read = true;
+                }
                 Err(Trouble::Lost(error)) => {
                     add(&self.counters.lost, 1);
                     self.report(&error);
@@ -319,6 +325,7 @@ impl SharedRecord {
                 Ok(done) => return Ok(done),
                 Err(Trouble::Refused(error)) => return Err(error),
                 Err(Trouble::Lost(error)) => error,
+                Err(Trouble::RowHeld(reason)) => RecordError::RowHeld(reason),
                 Err(Trouble::Undone(reason)) => RecordError::Server(reason),
                 Err(Trouble::Duplicate) => RecordError::Server("a key is there already".into()),
             };
@@ -330,7 +337,8 @@ impl SharedRecord {
         }
     }
 
-    /// Carries out one round trip on a connection, which is made first if there is none. A lost connection is closed.
+    /// Carries out one round trip on a connection, which is made first if there is none. A lost connection is closed. So is one to a server
+    /// on which another statement keeps a row: the next connection is to the next server.
     fn once<T>(
         &mut self,
         mut work: impl FnMut(&mut dyn Session) -> Result<T, Trouble>,
@@ -353,7 +361,7 @@ impl SharedRecord {
         let began = Instant::now();
         let done = work(&mut *self.session);
         self.counters.round_trip(began.elapsed());
-        if let Err(Trouble::Lost(_)) = &done {
+        if let Err(Trouble::Lost(_) | Trouble::RowHeld(_)) = &done {
             self.is_connected = false;
             self.counters.connected(String::new());
         }
@@ -374,3 +382,6 @@ fn pause(attempts: u32) {
     };
     std::thread::sleep(longest * share / (1 << 16));
 }
+
+#[cfg(test)]
+mod tests;
