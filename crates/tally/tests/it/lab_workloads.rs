@@ -301,3 +301,31 @@ async fn a_busy_node_refuses_or_is_asked_again_and_nothing_counts_twice() {
     clean(&site, "busy").await;
     assert_eq!(recorded(&site).await, [2 * (refused.0 + UNITS); 2]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_sent_to_the_third_bank_before_the_first_unit() {
+    const FILES: u64 = 6;
+    let network = stage::network(&["A", "B", "C"]);
+    let node = |who| {
+        let endpoint = network.endpoint(who).expect("made by the bootstrap");
+        SiteNode::new(network.name(who), client(&network, who)).with_endpoint(endpoint)
+    };
+    let banks = (0..network.banks()).map(|bank| node(Who::Bank(bank)));
+    let site = Arc::new(Site::new(banks.collect(), Some(node(Who::Notary)), 7));
+    let knobs = "temperature = 'sent'\nsize = 20000";
+    let mix = Arc::new(mix(&[("transfer-attachment", 1, knobs)]));
+    mix.prepare(&site, FILES).await.expect("prepared");
+    assert_eq!(
+        recorded(&site).await,
+        [0, 0, 0],
+        "only stored at the sender"
+    );
+    // The load begins after this: until then, the payee has none of the files.
+    mix.set_up(&site, 4).await.expect("set up");
+    mix.tear_down().await.expect("torn down");
+    assert_eq!(recorded(&site).await, [FILES, 0, FILES]);
+    let done = drive(&site, &mix, 0..FILES).await;
+    assert_eq!(done, (FILES, BTreeMap::new()));
+    assert_eq!(recorded(&site).await, [2 * FILES, FILES, FILES]);
+    clean(&site, "files that were sent before").await;
+}
