@@ -17,6 +17,7 @@ mod chain_show;
 mod checking;
 mod command_line;
 mod copied_folder;
+mod corda_keep;
 mod crash;
 mod database_server;
 mod deep_chain;

@@ -8,6 +8,8 @@ import java.util.concurrent.ExecutionException;
 final class Failure extends Exception {
     /** Maximum length of a code. */
     private static final int CODE_CHARS_MAX = 100;
+    /** Causes that are looked through. A cause can have itself as its cause. */
+    private static final int CAUSES_MAX = 20;
 
     final String code;
 
@@ -16,14 +18,17 @@ final class Failure extends Exception {
         this.code = code;
     }
 
-    /** Converts any error. An exception of Corda gets a code from its name, such as {@code corda.insufficient_balance_exception}. */
+    /** Converts any error. A failure of ours is found behind the exceptions that Corda wraps it in. Another exception or error gets a code from its name, such as {@code corda.insufficient_balance_exception}. */
     static Failure of(Throwable error) {
+        Throwable inner = error;
+        for (int depth = 0; inner != null && depth < CAUSES_MAX; depth++, inner = inner.getCause()) {
+            if (inner instanceof Failure) {
+                return (Failure) inner;
+            }
+        }
         Throwable cause = error;
         while ((cause instanceof CompletionException || cause instanceof ExecutionException) && cause.getCause() != null) {
             cause = cause.getCause();
-        }
-        if (cause instanceof Failure) {
-            return (Failure) cause;
         }
         String words = cause.getClass().getSimpleName().replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
         String code = "corda." + words.replaceAll("[^a-z0-9_]", "");

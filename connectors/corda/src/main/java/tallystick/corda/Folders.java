@@ -3,6 +3,7 @@ package tallystick.corda;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -45,6 +46,15 @@ final class Folders {
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
                 Files.deleteIfExists(file);
                 return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException error) throws IOException {
+                // A node that is ending deletes files too.
+                if (error instanceof NoSuchFileException) {
+                    return FileVisitResult.CONTINUE;
+                }
+                throw error;
             }
 
             @Override

@@ -68,9 +68,15 @@ final class KeptProcess {
         lines.close();
     }
 
-    /** Waits until a closed keeper has ended. */
-    void awaitEnd() throws InterruptedException {
-        keeper.waitFor(STOP_S_MAX, TimeUnit.SECONDS);
+    /** Waits until a closed keeper has ended with its program. One that does not end in time is asked once more, by a signal. */
+    void awaitEnd(long nanos) {
+        try {
+            if (!keeper.waitFor(nanos, TimeUnit.NANOSECONDS)) {
+                keeper.destroy();
+            }
+        } catch (InterruptedException error) {
+            keeper.destroy();
+        }
     }
 
     /** Returns the exit status of the program, or null while it runs. */
@@ -88,7 +94,7 @@ final class KeptProcess {
             for (String line = from.readLine(); line != null; line = from.readLine()) {
                 ended.complete(Integer.valueOf(line.substring(line.indexOf(' ') + 1)));
             }
-        } catch (IOException error) {
+        } catch (IOException | NumberFormatException error) {
             System.err.println("keeper: " + error);
         }
         ended.complete(-1);

@@ -22,32 +22,37 @@ public final class Main {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final PrintStream answers;
+    private final Cleanup cleanup;
     private final NodeProgram program;
     private final Network network;
     private volatile List<CordaRPCOps> connections;
     private volatile Payments payments;
 
-    private Main(PrintStream answers, Path home, Path folder) throws IOException {
+    private Main(PrintStream answers, Path home, Path folder, Cleanup cleanup) throws IOException {
         this.answers = answers;
+        this.cleanup = cleanup;
         this.program = new NodeProgram(home.resolve("target/node"));
-        this.network = new Network(home, folder, program);
+        this.network = new Network(home, folder, program, cleanup);
     }
 
     /** Takes the connector's folder as its argument. */
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) {
         // Libraries print to standard output, where only answers belong.
         PrintStream answers = System.out;
         System.setOut(System.err);
-        Path folder = Files.createTempDirectory("tally-corda-");
-        Main main = new Main(answers, Paths.get(arguments[0]), folder);
-        Runtime.getRuntime().addShutdownHook(new Thread(main::close));
-        int status = 0;
+        int status = 1;
         try {
+            Path folder = Files.createTempDirectory("tally-corda-");
+            Cleanup cleanup = new Cleanup(folder);
+            Runtime.getRuntime().addShutdownHook(cleanup);
+            Main main = new Main(answers, Paths.get(arguments[0]), folder, cleanup);
             main.greet();
             main.serve();
-        } catch (IOException error) {
+            status = 0;
+        } catch (Throwable error) {
+            // The laboratory shows the end of this.
+            error.printStackTrace();
             System.err.println("corda connector: " + error);
-            status = 1;
         }
         // Threads of the connections would keep the process alive.
         System.exit(status);
@@ -93,12 +98,14 @@ public final class Main {
                 default:
                     throw new Failure("corda.no_such_request", "no such request: " + request);
             }
-        } catch (Exception error) {
+        } catch (Throwable error) {
+            // An Error, such as a class that is missing, would otherwise end this thread and leave the request without an answer.
             fail(id, error);
         }
     }
 
     private synchronized void prepare(Work work) throws Exception {
+        cleanup.keep(work.keep);
         payments = null;
         connections = null;
         List<CordaRPCOps> nodes = network.restart(work.heapMb);
@@ -151,14 +158,6 @@ public final class Main {
         synchronized (answers) {
             answers.write(bytes, 0, bytes.length);
             answers.flush();
-        }
-    }
-
-    private void close() {
-        try {
-            network.close();
-        } catch (IOException | InterruptedException error) {
-            System.err.println("corda connector: cannot end in order: " + error);
         }
     }
 }

@@ -43,7 +43,7 @@ final class Network {
     private final Path cordapps;
     private boolean isBootstrapped;
 
-    Network(Path home, Path folder, NodeProgram program) throws IOException {
+    Network(Path home, Path folder, NodeProgram program, Cleanup cleanup) throws IOException {
         this.folder = folder;
         this.template = folder.resolve("template");
         this.cordapps = home.resolve("target/cordapps");
@@ -52,7 +52,8 @@ final class Network {
             int first = nodes.size() * PORTS_PER_NODE;
             int[] own = {ports.get(first), ports.get(first + 1), ports.get(first + 2)};
             Path data = Files.createDirectory(folder.resolve(node[0]));
-            nodes.add(new Node(node[0], node[1], data, own, program, home.resolve("keep")));
+            KeptProcess process = cleanup.add(new KeptProcess(home.resolve("keep")));
+            nodes.add(new Node(node[0], node[1], data, own, program, process));
         }
     }
 
@@ -85,17 +86,6 @@ final class Network {
         }
     }
 
-    /** Ends all processes and deletes the folders. */
-    void close() throws IOException, InterruptedException {
-        for (Node node : nodes) {
-            node.process.close();
-        }
-        for (Node node : nodes) {
-            node.process.awaitEnd();
-        }
-        Folders.delete(folder);
-    }
-
     private void checkDisk() throws Exception {
         FileStore disk = Files.getFileStore(folder);
         long percent = disk.getUsableSpace() * 100 / disk.getTotalSpace();
@@ -106,17 +96,25 @@ final class Network {
     }
 
     private void bootstrap() throws Exception {
+        // An attempt that failed has left its part.
+        if (Files.exists(template)) {
+            Folders.delete(template);
+        }
         Files.createDirectory(template);
         for (Node node : nodes) {
             Files.write(template.resolve(node.name + "_node.conf"), node.configuration().getBytes(StandardCharsets.UTF_8));
         }
         Folders.copy(cordapps, template);
         // The bootstrapper puts a program into each folder. These nodes run from the unpacked one, so an empty file will do.
-        URL placeholder = Files.createFile(folder.resolve("corda.jar")).toUri().toURL();
+        URL placeholder = Files.write(folder.resolve("corda.jar"), new byte[0]).toUri().toURL();
         Function0<URL> program = () -> placeholder;
         Function1<List<? extends Path>, List<Path>> nodeInfos = this::makeNodeInfos;
         NetworkBootstrapper bootstrapper = new NetworkBootstrapper(true, program, nodeInfos, ContractsJarFile::new);
-        bootstrapper.bootstrap(template, CopyCordapps.FirstRunOnly, new NetworkParametersOverrides());
+        try {
+            bootstrapper.bootstrap(template, CopyCordapps.FirstRunOnly, new NetworkParametersOverrides());
+        } catch (Throwable error) {
+            throw bootstrapFailed(error);
+        }
         for (Node node : nodes) {
             Folders.delete(template.resolve(node.name).resolve("logs"));
             Files.delete(template.resolve(node.name).resolve(KeptProcess.OUTPUT));
@@ -124,19 +122,38 @@ final class Network {
         }
     }
 
+    /** Returns a failure of the bootstrapper with the ends of the logs. A task of ours that failed has them already. */
+    private Failure bootstrapFailed(Throwable error) {
+        Failure failure = Failure.of(error);
+        if (failure == error || failure.code.startsWith("corda.task_")) {
+            return failure;
+        }
+        StringBuilder message = new StringBuilder("Corda's bootstrapper: ").append(error);
+        for (Node node : nodes) {
+            String end = Logs.end(template.resolve(node.name));
+            if (!end.isEmpty()) {
+                message.append("\n").append(node.name).append(":\n").append(end);
+            }
+        }
+        return new Failure("corda.bootstrap_failed", message.toString());
+    }
+
     /** Makes tables, keys and node infos, as the bootstrapper does by default, but in processes that do not outlive this one. */
     private List<Path> makeNodeInfos(List<? extends Path> folders) {
         ExecutorService threads = Executors.newFixedThreadPool(folders.size());
-        List<CompletableFuture<Path>> made = new ArrayList<>();
-        for (Path in : folders) {
-            made.add(CompletableFuture.supplyAsync(() -> makeNodeInfo(in), threads));
+        try {
+            List<CompletableFuture<Path>> made = new ArrayList<>();
+            for (Path in : folders) {
+                made.add(CompletableFuture.supplyAsync(() -> makeNodeInfo(in), threads));
+            }
+            List<Path> files = new ArrayList<>();
+            for (CompletableFuture<Path> one : made) {
+                files.add(one.join());
+            }
+            return files;
+        } finally {
+            threads.shutdown();
         }
-        List<Path> files = new ArrayList<>();
-        for (CompletableFuture<Path> one : made) {
-            files.add(one.join());
-        }
-        threads.shutdown();
-        return files;
     }
 
     private Path makeNodeInfo(Path in) {
@@ -146,7 +163,8 @@ final class Network {
             node.runTask(in, "run-migration-scripts", "--core-schemas", "--app-schemas");
             node.runTask(in, "generate-node-info");
             try (Stream<Path> files = Files.list(in)) {
-                return files.filter(file -> file.getFileName().toString().startsWith("nodeInfo-")).findFirst().get();
+                return files.filter(file -> file.getFileName().toString().startsWith("nodeInfo-")).findFirst()
+                        .orElseThrow(() -> new Failure("corda.task_failed", name + ": there is no node info\n" + Logs.end(in)));
             }
         } catch (Exception error) {
             throw new CompletionException(error);

@@ -1,11 +1,10 @@
 package tallystick.corda;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import net.corda.client.rpc.CordaRPCClient;
 import net.corda.client.rpc.CordaRPCConnection;
 import net.corda.core.identity.CordaX500Name;
@@ -19,8 +18,6 @@ final class Node {
     private static final long START_S_MAX = 1_800;
     private static final long TASK_S_MAX = 1_800;
     private static final long RETRY_MS = 1_000;
-    /** Lines of a node's output that an error shows. */
-    private static final int LINES_SHOWN = 15;
 
     final String name;
     final CordaX500Name legalName;
@@ -32,14 +29,14 @@ final class Node {
     private final int[] ports;
     private CordaRPCConnection connection;
 
-    Node(String name, String legalName, Path folder, int[] ports, NodeProgram program, Path keeper) throws IOException {
+    Node(String name, String legalName, Path folder, int[] ports, NodeProgram program, KeptProcess process) {
         this.name = name;
         this.legalName = CordaX500Name.parse(legalName);
         this.folder = folder;
         this.ports = ports;
         this.program = program;
         this.isNotary = name.equals("notary");
-        this.process = new KeptProcess(keeper);
+        this.process = process;
     }
 
     /** Returns the node's configuration. Everything that it does not name has Corda's default. */
@@ -54,9 +51,14 @@ final class Node {
 
     /** Runs the node's program for a task in a folder, and waits for its end. */
     void runTask(Path in, String... arguments) throws Exception {
-        int status = process.start(in, program.task(arguments)).get(TASK_S_MAX, TimeUnit.SECONDS);
-        if (status != 0) {
-            throw new Failure("corda.task_failed", name + ": " + arguments[0] + " ended with " + status + "\n" + output(in));
+        String task = name + ": " + arguments[0];
+        try {
+            int status = process.start(in, program.task(arguments)).get(TASK_S_MAX, TimeUnit.SECONDS);
+            if (status != 0) {
+                throw new Failure("corda.task_failed", task + " ended with " + status + "\n" + Logs.end(in));
+            }
+        } catch (TimeoutException error) {
+            throw new Failure("corda.task_not_ended", task + " has not ended after " + TASK_S_MAX + " s\n" + Logs.end(in));
         }
     }
 
@@ -75,10 +77,10 @@ final class Node {
             } catch (Exception error) {
                 // Not ready yet, unless it has ended.
                 if (process.status() != null) {
-                    throw new Failure("corda.node_ended", name + " ended with " + process.status() + "\n" + output(folder));
+                    throw new Failure("corda.node_ended", name + " ended with " + process.status() + "\n" + Logs.end(folder));
                 }
                 if (TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start) > START_S_MAX) {
-                    throw new Failure("corda.node_not_ready", name + " does not answer after " + START_S_MAX + " s: " + error);
+                    throw new Failure("corda.node_not_ready", name + " does not answer after " + START_S_MAX + " s: " + error + "\n" + Logs.end(folder));
                 }
                 Thread.sleep(RETRY_MS);
             }
@@ -87,10 +89,13 @@ final class Node {
 
     /** Kills the node and closes the connection to it. */
     void stop() throws Exception {
-        process.stop();
-        if (connection != null) {
-            connection.forceClose();
-            connection = null;
+        try {
+            process.stop();
+        } finally {
+            if (connection != null) {
+                connection.forceClose();
+                connection = null;
+            }
         }
     }
 
@@ -98,14 +103,5 @@ final class Node {
     long databaseBytes() throws IOException {
         Path file = folder.resolve("persistence.mv.db");
         return Files.exists(file) ? Files.size(file) : 0;
-    }
-
-    private static String output(Path folder) throws IOException {
-        Path log = folder.resolve(KeptProcess.OUTPUT);
-        if (!Files.exists(log)) {
-            return "";
-        }
-        List<String> lines = Files.readAllLines(log, StandardCharsets.ISO_8859_1);
-        return String.join("\n", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
     }
 }

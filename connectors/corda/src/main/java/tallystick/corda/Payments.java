@@ -80,7 +80,8 @@ final class Payments {
             Class<? extends AbstractCashFlow<AbstractCashFlow.Result>> flow, Object... arguments) {
         try {
             return payer.<AbstractCashFlow.Result>startFlowDynamic(flow, arguments).getReturnValue().toCompletableFuture();
-        } catch (Exception error) {
+        } catch (Throwable error) {
+            // An Error has to end the unit as well, or the audit would wait for it.
             CompletableFuture<AbstractCashFlow.Result> failed = new CompletableFuture<>();
             failed.completeExceptionally(error);
             return failed;

@@ -17,7 +17,7 @@ final class Work {
         PAY
     }
 
-    private static final List<String> KEYS = Arrays.asList("flow", "quantity", "coins", "heap_mb");
+    private static final List<String> KEYS = Arrays.asList("flow", "quantity", "coins", "heap_mb", "keep");
 
     final Flow flow;
     /** Amount of a unit, in cents. */
@@ -26,12 +26,15 @@ final class Work {
     final long coins;
     /** Heap of each node, MB. */
     final long heapMb;
+    /** Whether the folders stay when the connector ends. */
+    final boolean keep;
 
-    private Work(Flow flow, long quantity, long coins, long heapMb) {
+    private Work(Flow flow, long quantity, long coins, long heapMb, boolean keep) {
         this.flow = flow;
         this.quantity = quantity;
         this.coins = coins;
         this.heapMb = heapMb;
+        this.keep = keep;
     }
 
     static Work read(JsonNode keys) throws Failure {
@@ -43,7 +46,12 @@ final class Work {
         }
         long quantity = number(keys, "quantity", 1_000, 1, 1_000_000);
         long coins = number(keys, "coins", 200, 1, 10_000);
-        return new Work(flow(keys.path("flow").asText("issue_and_pay")), quantity, coins, number(keys, "heap_mb", 1_024, 256, 65_536));
+        long heapMb = number(keys, "heap_mb", 1_024, 256, 65_536);
+        JsonNode keep = keys.path("keep");
+        if (!keep.isMissingNode() && !keep.isBoolean()) {
+            throw bad("keep is " + keep + "; true and false are allowed");
+        }
+        return new Work(flow(keys.path("flow").asText("issue_and_pay")), quantity, coins, heapMb, keep.asBoolean(false));
     }
 
     private static Flow flow(String name) throws Failure {
