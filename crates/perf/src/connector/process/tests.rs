@@ -152,8 +152,8 @@ async fn answers_come_once() {
 
 #[tokio::test]
 async fn a_connector_that_stops_answering_has_a_code_of_its_own() {
-    let connector = script(&format!("{HELLO}; cat >/dev/null"));
-    let connector = connector.await.expect("it starts");
+    let text = format!("{HELLO}; cat >/dev/null");
+    let connector = script(&text).await.expect("it starts");
     let asked = connector.ask_within(Task::Metrics, Duration::from_millis(20));
     let fault = asked.await.expect_err("no answer");
     assert_eq!(fault.code, SILENT, "{fault}");
