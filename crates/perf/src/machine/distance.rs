@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::measure::ceiling_per_s;
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
-use crate::stats::{growth, serial_node, serial_share};
+use crate::stats::{Counter, serial_node, serial_share};
 
 /// The limit of the machine that nodes and load share.
 pub const ALL_CORES: &str = "cores, nodes and load generator";
@@ -22,20 +22,19 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         return Vec::new();
     };
     let stretches = &point.stretches;
-    let nodes = |process: &Process| !process.is_generator();
-    let of_nodes = |of| per_s(stretches, nodes, of);
-    let cpu_ms = |sample: &crate::results::ProcessSample| sample.cpu_ms;
+    let is_measured = |process: &Process| !process.is_generator();
+    let cpu_s = |ms: f64| ms / 1000.0;
     let found = [
         Distance {
             what: "cores, nodes".to_owned(),
-            used: of_nodes(cpu_ms) / 1000.0,
+            used: or_0(per_s(stretches, is_measured, Counter::CPU_MS).map(cpu_s)),
             limit: f64::from(machine.cores),
             note: "processor time of all nodes".to_owned(),
             can_pass: false,
         },
         Distance {
             what: ALL_CORES.to_owned(),
-            used: per_s(stretches, |_| true, cpu_ms) / 1000.0,
+            used: or_0(per_s(stretches, |_| true, Counter::CPU_MS).map(cpu_s)),
             limit: f64::from(machine.cores),
             note: "processor time of all nodes and of the laboratory itself, on this machine"
                 .to_owned(),
@@ -51,35 +50,35 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         },
         Distance {
             what: "signature checks a second".to_owned(),
-            used: counted_per_s(stretches, CHECKS),
+            used: or_0(counted_per_s(stretches, CHECKS)),
             limit: limits.checks_per_s,
             note: "one core that does nothing else, in batches of 64".to_owned(),
             can_pass: true,
         },
         Distance {
             what: "signatures made a second".to_owned(),
-            used: counted_per_s(stretches, SIGNS),
+            used: or_0(counted_per_s(stretches, SIGNS)),
             limit: limits.signs_per_s,
             note: "one core that does nothing else".to_owned(),
             can_pass: true,
         },
         Distance {
             what: "SHA-256, MB a second".to_owned(),
-            used: counted_per_s(stretches, HASHED) / 1e6,
+            used: or_0(counted_per_s(stretches, HASHED).map(|bytes| bytes / 1e6)),
             limit: limits.hash_mb_per_s,
             note: "one core that does nothing else, messages of 16 KiB; TLS hashes of its own do not count".to_owned(),
             can_pass: true,
         },
         Distance {
             what: "durable commits a second".to_owned(),
-            used: of_nodes(|sample| sample.commits),
+            used: or_0(per_s(stretches, is_node, Counter::COMMITS)),
             limit: limits.commits_per_s,
             note: "4 KiB each, one after the other".to_owned(),
             can_pass: true,
         },
         Distance {
             what: "loopback, Mbit/s of the node that sends most".to_owned(),
-            used: sent_mbit_per_s(stretches),
+            used: or_0(sent_mbit_per_s(stretches)),
             limit: limits.tls_mbit_per_s,
             note: "one TLS connection over loopback, both ends here".to_owned(),
             can_pass: true,
@@ -121,21 +120,26 @@ fn generators(stretches: &[Stretch]) -> u32 {
     agents.fold(1, u32::max)
 }
 
-/// Returns the growth per second of a counter of the processes that `which` selects, over all stretches.
-fn per_s(
-    stretches: &[Stretch],
-    which: impl Fn(&Process) -> bool,
-    of: fn(&crate::results::ProcessSample) -> u64,
-) -> f64 {
+/// Returns 0 for a value that is not known. An entry with 0 is left out.
+fn or_0(known: Option<f64>) -> f64 {
+    known.unwrap_or(0.0)
+}
+
+/// Returns whether a process is a node, which counts commits and what it sends.
+fn is_node(process: &Process) -> bool {
+    !process.is_generator() && !process.is_database()
+}
+
+/// Returns the growth per second of a counter of the processes that `which` selects, over all stretches. `None` if the growth of one is
+/// unknown, because it may be the largest part.
+fn per_s(stretches: &[Stretch], which: impl Fn(&Process) -> bool, counter: Counter) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for stretch in stretches {
         let picked = || stretch.processes.iter().filter(|process| which(process));
-        sum += picked()
-            .map(|process| growth(&process.samples, of) as f64)
-            .sum::<f64>();
+        sum += counter.sum(picked())? as f64;
         seconds += picked().map(watched_s).fold(0.0, f64::max);
     }
-    if seconds > 0.0 { sum / seconds } else { 0.0 }
+    (seconds > 0.0).then(|| sum / seconds)
 }
 
 /// Returns the seconds from the first of some times to the last; 0 without times.
@@ -148,17 +152,21 @@ fn watched_s(process: &Process) -> f64 {
     span_s(process.samples.iter().map(|sample| sample.at_ms))
 }
 
-/// Returns the growth per second of a counter that nodes report, summed over all nodes.
-fn counted_per_s(stretches: &[Stretch], name: &str) -> f64 {
+/// Returns the growth per second of a counter that nodes report, summed over all nodes. `None` if a node did not report it.
+fn counted_per_s(stretches: &[Stretch], name: &str) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for stretch in stretches {
         let counted = || stretch.metrics.iter().filter(|series| series.name == name);
+        let mut nodes = stretch.processes.iter().filter(|one| is_node(one));
+        if !nodes.all(|node| counted().any(|series| series.node == node.name)) {
+            return None;
+        }
         sum += counted().map(grown).sum::<f64>();
         seconds += counted()
             .map(|series| span_s(series.values.iter().map(|(at_ms, _)| *at_ms)))
             .fold(0.0, f64::max);
     }
-    if seconds > 0.0 { sum / seconds } else { 0.0 }
+    (seconds > 0.0).then(|| sum / seconds)
 }
 
 /// Returns the growth of a counter. A counter that falls was restarted and counts from 0.
@@ -174,25 +182,23 @@ fn grown(series: &MetricSeries) -> f64 {
     steps.sum()
 }
 
-fn sent_mbit_per_s(stretches: &[Stretch]) -> f64 {
+/// Returns the rate of the node that sends most; `None` if that of a node is unknown.
+fn sent_mbit_per_s(stretches: &[Stretch]) -> Option<f64> {
     let processes = stretches.iter().flat_map(|stretch| &stretch.processes);
-    let nodes = processes.filter(|process| !process.is_generator());
+    let nodes = processes.filter(|process| is_node(process));
     let names: BTreeSet<&str> = nodes.map(|node| node.name.as_str()).collect();
     let rates = names.into_iter().map(|name| {
-        per_s(
-            stretches,
-            |process| process.name == name,
-            |sample| sample.sent_bytes,
-        ) * 8.0
-            / 1e6
+        let is_it = |process: &Process| process.name == name;
+        Some(per_s(stretches, is_it, Counter::SENT_BYTES)? * 8.0 / 1e6)
     });
-    rates.fold(0.0, f64::max)
+    let rates: Option<Vec<f64>> = rates.collect();
+    rates?.into_iter().reduce(f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Generator, Limits, ProcessSample};
+    use crate::results::{Generator, Limits, MissingReadings, ProcessSample};
 
     fn process(name: &str, cpu_ms: u64, commits: u64, sent_bytes: u64) -> Process {
         let sample = |at_ms, times| ProcessSample {
@@ -219,7 +225,9 @@ mod tests {
             metrics: [
                 ("notary", CHECKS, 1.0),
                 ("bank-1", CHECKS, 1.0),
+                ("notary", SIGNS, 0.0),
                 ("bank-1", SIGNS, 0.1),
+                ("notary", HASHED, 0.0),
                 ("bank-1", HASHED, 20_000.0),
             ]
             .map(|(node, name, times)| MetricSeries {
@@ -267,5 +275,17 @@ mod tests {
         assert_eq!(shares, [0.5, 0.55, 0.2, 0.1, 0.05, 0.1, 0.1, 0.02]);
         let nothing = Point::default();
         assert!(distance(&nothing, &machine).is_empty());
+        // What one node does not report is unknown of all together.
+        let mut partial = point;
+        let stretch = &mut partial.stretches[1];
+        stretch.processes[1].samples[0].missing = MissingReadings {
+            process: true,
+            counters: true,
+            ..MissingReadings::default()
+        };
+        stretch.metrics.retain(|one| one.node == "bank-1");
+        let found = distance(&partial, &machine);
+        let left: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(left, ["cores, load generator"]);
     }
 }

@@ -14,20 +14,23 @@ pub(super) const LOOKS_MAX: usize = 1200;
 pub(super) struct Looks {
     times: Vec<u64>,
     processes: Vec<Process>,
+    /// Whether readings of each process are expected.
+    is_expected: Vec<bool>,
     metrics: BTreeMap<(String, String), Vec<(u64, f64)>>,
 }
 
 impl Looks {
-    /// Creates empty series for these processes.
-    pub fn of(names: impl IntoIterator<Item = String>) -> Self {
-        let processes = names.into_iter().map(|name| Process {
-            name,
-            samples: Vec::new(),
-        });
-        Self {
-            processes: processes.collect(),
-            ..Self::default()
+    /// Creates empty series for these processes, each with whether readings of it are expected.
+    pub fn of(subjects: impl IntoIterator<Item = (String, bool)>) -> Self {
+        let mut looks = Self::default();
+        for (name, is_expected) in subjects {
+            looks.processes.push(Process {
+                name,
+                samples: Vec::new(),
+            });
+            looks.is_expected.push(is_expected);
         }
+        looks
     }
 
     /// Begins a round of samples. Returns true if they were thinned out: rounds should then be twice as far apart.
@@ -75,10 +78,12 @@ impl Looks {
         values.push((at_ms, value));
     }
 
-    /// Returns all samples. Processes without samples are left out.
+    /// Returns all samples. A process without any stays if readings were expected, so that a sum over all is known to lack it.
     pub fn into_results(self) -> (Vec<Process>, Vec<MetricSeries>) {
-        let seen = |process: &Process| !process.samples.is_empty();
-        let processes = self.processes.into_iter().filter(seen).collect();
+        let processes = self.processes.into_iter().zip(self.is_expected);
+        let kept =
+            processes.filter(|(process, is_expected)| *is_expected || !process.samples.is_empty());
+        let processes = kept.map(|(process, _)| process).collect();
         let metrics = self
             .metrics
             .into_iter()
@@ -94,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_node_that_answers_late_has_not_grown_before() {
-        let mut looks = Looks::of(["bank-1".to_owned()]);
+        let mut looks = Looks::of([("bank-1".to_owned(), true)]);
         for at_ms in [0, 500] {
             looks.round(at_ms);
             looks.process(
@@ -127,8 +132,17 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_was_never_read_stays_if_it_was_expected() {
+        let looks = Looks::of([("bank-1".to_owned(), true), ("connector".to_owned(), false)]);
+        let (processes, _) = looks.into_results();
+        let found = processes.iter();
+        let found = found.map(|process| (process.name.as_str(), process.samples.len()));
+        assert_eq!(found.collect::<Vec<_>>(), [("bank-1", 0)]);
+    }
+
+    #[test]
     fn hours_of_looks_stay_bounded_and_evenly_spread() {
-        let mut looks = Looks::of(["bank-1".to_owned(), "gone".to_owned()]);
+        let mut looks = Looks::of([("bank-1".to_owned(), true), ("gone".to_owned(), false)]);
         let (mut at_ms, mut step, mut rounds) = (0, 500, 0);
         while at_ms < 24 * 3_600_000 {
             if looks.round(at_ms) {

@@ -72,7 +72,7 @@ pub struct Options {
 /// The result of monitoring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// Processes over time. The counters of a node that did not answer stand still for that look.
+    /// Processes over time. The counters of a node that did not answer stand still for that look. One that never answered has no samples.
     pub processes: Vec<Process>,
     /// Metrics over time; a node that did not answer has no value for that look.
     pub metrics: Vec<MetricSeries>,
@@ -239,7 +239,10 @@ async fn watch(
         .map(str::to_owned)
         .chain(options.metrics)
         .collect();
-    let mut looks = Looks::of(subjects.iter().map(|subject| subject.name.clone()));
+    let mut looks = Looks::of(subjects.iter().map(|subject| {
+        let is_expected = subject.pid.is_some() || subject.endpoint.is_some();
+        (subject.name.clone(), is_expected)
+    }));
     let mut watches: Vec<Watch> = subjects.into_iter().map(Watch::of).collect();
     let mut ready = Some(ready);
     let mut every = options.every.max(EVERY_MIN);

@@ -303,7 +303,10 @@ fn figures_that_appear_twice_agree() {
     assert!((ceiling.limit / metric("ceiling_per_s") - 1.0).abs() < 1e-12);
     assert!((ceiling.used / metric("rate_per_s") - 1.0).abs() < 1e-12);
     let total = digest.costs.total.expect("nodes");
-    assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);
+    assert_eq!(
+        total.core_s_per_unit,
+        Some(metric("cpu_us_per_unit") * 1e-6)
+    );
     // The page shows the same texts as the digest, and the digest is that of the JSON.
     let page = html(&report);
     assert!(page.contains(&format!("<b>Set-up:</b> {}", digest.opening.set_up)));

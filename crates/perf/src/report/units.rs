@@ -33,7 +33,7 @@ pub struct Metric {
 const UNSUPPORTED: f64 = 0.5;
 
 /// The known metrics in the order of the tables: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 35] = [
     (
         "chain_tps",
         "Payments in blocks",
@@ -188,6 +188,14 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
         1.0,
     ),
     (
+        "database_rss_mb_max",
+        "Memory, largest database server",
+        "Database memory",
+        "MB",
+        Better::Lower,
+        1.0,
+    ),
+    (
         "sent_mbit_per_s",
         "Sent by the first bank",
         "Sent",
@@ -221,8 +229,16 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 33] = [
     ),
     (
         "rss_drift_mb_per_h",
-        "Drift of memory",
+        "Drift of the nodes' memory",
         "Memory drift",
+        "MB/h",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "database_rss_drift_mb_per_h",
+        "Drift of the databases' memory",
+        "Database memory drift",
         "MB/h",
         Better::Lower,
         1.0,

@@ -493,16 +493,16 @@ pub struct Estimate {
 /// A point in figures. `metrics` holds estimates over the repeats:
 ///
 /// - All loads: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`, `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`,
-///   `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over nodes and databases),
-///   `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
+///   `cpu_us_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over nodes and databases), `commits_per_unit`
+///   (summed over nodes), `rss_mb_max` (the largest node), `database_rss_mb_max` (the largest database server), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
 /// - Nodes on this machine: `serial_us_per_unit` (the thread of the busiest node that makes decisions, without jobs that
 ///   other threads could do) and `ceiling_per_s`, the rate at which it fills one core.
 /// - Open loop: `dropped_share` and `late_share`.
 /// - Search: `knee_per_s`.
 /// - Work with a known number of states per unit: `states_per_s`.
 /// - Units that move files: `file_mb_per_s`.
-/// - Stretches of a minute and more: `rate_drift_percent_per_h`, `p50_drift_percent_per_h`, `rss_drift_mb_per_h` and
-///   `disk_mb_per_h` (summed over the nodes).
+/// - Stretches of a minute and more: `rate_drift_percent_per_h`, `p50_drift_percent_per_h`, `rss_drift_mb_per_h` (summed over
+///   the nodes), `database_rss_drift_mb_per_h` (summed over the database servers) and `disk_mb_per_h` (summed over both).
 /// - Chains: `chain_tps` (payments a second in blocks, the least over the nodes), `to_block_p50_s`, `to_block_p95_s`,
 ///   `block_s`, `fork_depth_max` and `chain_bytes_per_tx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

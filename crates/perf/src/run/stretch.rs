@@ -16,7 +16,8 @@ use crate::load::engine::{
 };
 use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{FaultKind, Load, Plan};
-use crate::results::{ProcessSample, Stretch};
+use crate::results::{Process, ProcessSample, Stretch};
+use crate::stats::folder_growth;
 use crate::topology::{Signal, signal};
 use crate::workload::{Failed, Mix, Site};
 
@@ -345,14 +346,19 @@ impl Watch {
             for series in &mut stretch.metrics {
                 series.values.retain(|(at, _)| *at >= began);
             }
-            let growth_of = |process: &crate::results::Process| {
-                crate::stats::growth(&process.samples, |sample| sample.disk_bytes)
-            };
-            let grown = stretch.processes.iter().map(growth_of).sum();
-            stretch.disk_bytes = stretch.disk_bytes.map(|_| grown);
+            stretch.disk_bytes = stretch
+                .disk_bytes
+                .and_then(|_| grown_files(&stretch.processes));
         }
         self.failure
     }
+}
+
+/// Returns the growth of the files of all nodes and database servers; `None` if that of one is unknown.
+fn grown_files(processes: &[Process]) -> Option<u64> {
+    let measured = processes.iter().filter(|process| !process.is_generator());
+    let grown: Option<Vec<u64>> = measured.map(folder_growth).collect();
+    Some(grown?.into_iter().fold(0, u64::saturating_add))
 }
 
 /// Returns the growth of the files between two readings; `None` if one of them failed. It is 0 if old files were removed faster than new ones
@@ -404,6 +410,7 @@ pub(super) fn seconds(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::MissingReadings;
 
     #[test]
     fn growth_is_unknown_if_a_reading_of_files_failed() {
@@ -414,6 +421,35 @@ mod tests {
             (Some(5), None, None),
         ] {
             assert_eq!(growth(before, after), expected, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_search_are_those_of_all_nodes() {
+        let process = |name: &str, sizes: [u64; 2], is_missing| Process {
+            name: name.to_owned(),
+            samples: sizes
+                .map(|disk_bytes| ProcessSample {
+                    disk_bytes,
+                    missing: MissingReadings {
+                        disk: is_missing,
+                        ..MissingReadings::default()
+                    },
+                    ..ProcessSample::default()
+                })
+                .into(),
+        };
+        let generator = process("generator", [0, 0], true);
+        for (notary, is_missing, expected) in [
+            ([10, 14], false, Some(9)),
+            // Files that shrink have not grown by their whole size.
+            ([14, 10], false, Some(5)),
+            ([0, 0], true, None),
+        ] {
+            let bank = process("bank-1", [20, 25], false);
+            let notary = process("notary", notary, is_missing);
+            let found = grown_files(&[notary, bank, generator.clone()]);
+            assert_eq!(found, expected);
         }
     }
 

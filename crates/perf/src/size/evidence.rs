@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::usage::{Usage, processes};
+use super::usage::{MB, Usage, processes};
 use crate::results::{Estimate, Histogram, Point, Stretch};
-use crate::stats::mean_interval;
+use crate::stats::{largest_memory, mean_interval};
 
 /// The percentile that a bound on latency is for.
 const P99: f64 = 0.99;
@@ -19,12 +19,15 @@ pub struct Evidence {
     /// The 99th percentile of latency, milliseconds; absent with fewer than 1,000 units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
-    /// Cores of all nodes together; absent if unknown.
+    /// Cores of all nodes and database servers together; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<f64>,
     /// Resident memory of the largest node, megabytes; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb_max: Option<f64>,
+    /// Resident memory of the largest database server, megabytes; absent without one, or if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_memory_mb_max: Option<f64>,
 }
 
 /// Returns the cores of all processes in a stretch; `None` if one is unknown.
@@ -44,10 +47,11 @@ impl Evidence {
             latencies.merge(&stretch.latencies);
         }
         let together: Option<Vec<f64>> = stretches.iter().map(cores).collect();
-        let memory = stretches.iter().flat_map(|stretch| {
-            processes(stretch).map(|process| Usage::of(process, stretch)?.memory_mb)
-        });
-        let memory: Option<Vec<f64>> = memory.collect();
+        let memory = |is_database: bool| {
+            let all = stretches.iter().flat_map(|stretch| processes(stretch));
+            let bytes = largest_memory(all.filter(|one| one.is_database() == is_database));
+            bytes.map(|bytes| bytes as f64 / MB)
+        };
         Some(Self {
             outstanding: point
                 .at
@@ -56,7 +60,37 @@ impl Evidence {
             rate_per_s,
             p99_ms: latencies.percentile_ms(P99),
             cores: together.map(|cores| cores.iter().sum::<f64>() / cores.len() as f64),
-            memory_mb_max: memory.and_then(|all| all.into_iter().reduce(f64::max)),
+            memory_mb_max: memory(false),
+            database_memory_mb_max: memory(true),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::size::synthetic::scenario;
+
+    #[test]
+    fn databases_are_no_nodes_in_the_memory_of_a_level() {
+        let mut measured = scenario(&[1_000]);
+        let point = &mut measured.points[0];
+        for stretch in &mut point.stretches {
+            let mut database = stretch.processes[0].clone();
+            database.name = "database".to_owned();
+            database
+                .samples
+                .iter_mut()
+                .for_each(|one| one.rss_bytes *= 9);
+            stretch.processes.push(database);
+        }
+        let memory = |point: &Point| {
+            let level = Evidence::of(point).expect("measured");
+            (level.memory_mb_max, level.database_memory_mb_max)
+        };
+        assert_eq!(memory(point), (Some(51.0), Some(459.0)));
+        // One reading that is missing: that node may be the largest.
+        point.stretches[1].processes[0].samples[3].missing.process = true;
+        assert_eq!(memory(point), (None, Some(459.0)));
     }
 }

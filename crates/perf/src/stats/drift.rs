@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::line::{Line, block_means, fit};
-use crate::results::{Estimate, Second, Stretch};
+use crate::results::{Estimate, Process, ProcessSample, Second, Stretch};
 
 /// A shorter stretch has no meaningful drift.
 const SECONDS_MIN: f64 = 60.0;
@@ -37,6 +37,7 @@ pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
     }
     for (name, of) in [
         ("rss_drift_mb_per_h", Of::Memory),
+        ("database_rss_drift_mb_per_h", Of::DatabaseMemory),
         ("disk_mb_per_h", Of::Disk),
     ] {
         if let Some(line) = line(&together(stretch, of)) {
@@ -62,28 +63,45 @@ pub(super) fn rates(stretch: &Stretch) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// A sum over processes.
 #[derive(Clone, Copy)]
 enum Of {
+    /// Resident memory of the nodes.
     Memory,
+    /// Resident memory of the database servers.
+    DatabaseMemory,
+    /// Files of the nodes and of the database servers, since either may keep the ledger.
     Disk,
 }
 
-/// Returns the sum of the nodes over time. Samples of one round have one time. A round without all nodes is left out.
+impl Of {
+    fn counts(self, process: &Process) -> bool {
+        match self {
+            Of::Memory => !process.is_generator() && !process.is_database(),
+            Of::DatabaseMemory => process.is_database(),
+            Of::Disk => !process.is_generator(),
+        }
+    }
+
+    /// Returns the value of a sample; `None` if it lacks it.
+    fn value(self, sample: &ProcessSample) -> Option<u64> {
+        let (value, is_missing) = match self {
+            Of::Memory | Of::DatabaseMemory => (sample.rss_bytes, sample.missing.process),
+            Of::Disk => (sample.disk_bytes, sample.missing.disk),
+        };
+        // Reports of earlier versions have 0 for a reading that is missing.
+        (value > 0 && !is_missing).then_some(value)
+    }
+}
+
+/// Returns the sum of the processes over time. Samples of one round have one time. A round without all of them is left out.
 fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
     let mut rounds: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
-    let nodes = stretch
-        .processes
-        .iter()
-        .filter(|process| !process.is_generator());
     let mut count = 0;
-    for node in nodes {
+    for process in stretch.processes.iter().filter(|one| of.counts(one)) {
         count += 1;
-        for sample in &node.samples {
-            let value = match of {
-                Of::Memory => sample.rss_bytes,
-                Of::Disk => sample.disk_bytes,
-            };
-            if value > 0 {
+        for sample in &process.samples {
+            if let Some(value) = of.value(sample) {
                 let round = rounds.entry(sample.at_ms).or_default();
                 round.0 += 1;
                 // Clipped, since a report that was read from a file may hold any numbers.
@@ -91,7 +109,7 @@ fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
             }
         }
     }
-    let full = rounds.iter().filter(|(_, (nodes, _))| *nodes == count);
+    let full = rounds.iter().filter(|(_, (known, _))| *known == count);
     full.map(|(at, (_, sum))| (*at as f64, *sum as f64))
         .collect()
 }
@@ -112,7 +130,6 @@ fn scaled(line: &Line, factor: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Process, ProcessSample};
 
     fn soak(seconds: u64, rate: impl Fn(u64) -> u64, rss: impl Fn(u64) -> u64) -> Stretch {
         Stretch {
@@ -149,6 +166,30 @@ mod tests {
         assert!(memory.low > Some(7.1));
         assert!(drifts["rate_drift_percent_per_h"].value.abs() < 1e-9);
         assert!(!drifts.contains_key("disk_mb_per_h"), "nobody looked");
+    }
+
+    #[test]
+    fn databases_have_a_drift_of_their_own() {
+        let mut stretch = soak(600, |_| 100, |at| 50_000_000 + at * 1000);
+        let mut database = stretch.processes[0].clone();
+        database.name = "database".to_owned();
+        for sample in &mut database.samples {
+            sample.rss_bytes = 900_000_000 + sample.at_ms * 5;
+        }
+        stretch.processes.push(database);
+        let with = drifts(&stretch);
+        for (name, expected) in [
+            ("rss_drift_mb_per_h", 7.2),
+            ("database_rss_drift_mb_per_h", 18.0),
+        ] {
+            let found = &with[name];
+            assert!((found.value - expected).abs() < 1e-6, "{name}: {found:?}");
+        }
+        // A round in which one node was not read tells nothing of their sum.
+        for sample in &mut stretch.processes[0].samples {
+            sample.missing.process = true;
+        }
+        assert!(!drifts(&stretch).contains_key("rss_drift_mb_per_h"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::results::Stretch;
 
 /// Every metric that a single stretch can have.
-const NAMES: [&str; 32] = [
+const NAMES: [&str; 34] = [
     "rate_per_s",
     "states_per_s",
     "file_mb_per_s",
@@ -25,6 +25,7 @@ const NAMES: [&str; 32] = [
     "disk_bytes_per_unit",
     "serial_us_per_unit",
     "rss_mb_max",
+    "database_rss_mb_max",
     "sent_mbit_per_s",
     "chain_tps",
     "fork_depth_max",
@@ -35,6 +36,7 @@ const NAMES: [&str; 32] = [
     "rate_drift_percent_per_h",
     "p50_drift_percent_per_h",
     "rss_drift_mb_per_h",
+    "database_rss_drift_mb_per_h",
     "disk_mb_per_h",
 ];
 

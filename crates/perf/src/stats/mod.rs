@@ -6,6 +6,7 @@
 
 mod compare;
 mod comparison;
+mod counter;
 mod drift;
 mod flips;
 mod growth;
@@ -26,6 +27,7 @@ pub use compare::{
     SIDES_MAX, compare,
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
+pub use counter::{Counter, folder_growth, largest_memory};
 pub use growth::{exponent, times};
 pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::counter::{Counter, largest_memory};
 use super::drift::drifts;
 use super::interval::{mean_interval, moments};
 use super::kept::kept;
@@ -167,31 +168,29 @@ fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Returns the resources that the nodes used.
+/// Returns the resources that the nodes and their databases used. A sum with an unknown part is left out.
 fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let mut found = vec![("generator_cpu_cores", stretch.generator.cpu_cores)];
-    let nodes = || {
-        stretch
-            .processes
-            .iter()
-            .filter(|process| !process.is_generator())
-    };
-    // Counters count from a process's start, so one that is still 0 at the end is not observed, as on another machine. Clipped like each node's
-    // growth.
-    let sum = |of: fn(&ProcessSample) -> u64| -> Option<u64> {
-        let last = |node: &Process| node.samples.last().map_or(0, of);
-        let grown = nodes().map(|node| growth(&node.samples, of));
-        let is_observed = nodes().any(|node| last(node) > 0);
-        is_observed.then(|| grown.fold(0, u64::saturating_add))
-    };
-    if nodes().next().is_some() && stretch.done > 0 {
+    let processes = || stretch.processes.iter().filter(|one| !one.is_generator());
+    let nodes = || processes().filter(|one| !one.is_database());
+    let databases = || processes().filter(|one| one.is_database());
+    if processes().next().is_some() && stretch.done > 0 {
         let units = stretch.done as f64;
         for (name, grown, factor) in [
-            ("cpu_us_per_unit", sum(|sample| sample.cpu_ms), 1_000.0),
-            ("commits_per_unit", sum(|sample| sample.commits), 1.0),
+            (
+                "cpu_us_per_unit",
+                Counter::CPU_MS.observed_sum(processes()),
+                1_000.0,
+            ),
+            // Database servers count no commits.
+            (
+                "commits_per_unit",
+                Counter::COMMITS.observed_sum(nodes()),
+                1.0,
+            ),
             (
                 "written_bytes_per_unit",
-                sum(|sample| sample.written_bytes),
+                Counter::WRITTEN_BYTES.observed_sum(processes()),
                 1.0,
             ),
             ("disk_bytes_per_unit", stretch.disk_bytes, 1.0),
@@ -202,12 +201,11 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     if let Some(share) = serial_share(stretch) {
         found.push(("serial_us_per_unit", share.us_per_unit));
     }
-    let memory = nodes()
-        .filter(|node| !node.is_database())
-        .flat_map(|node| &node.samples)
-        .map(|sample| sample.rss_bytes);
-    if let Some(most) = memory.max().filter(|most| *most > 0) {
-        found.push(("rss_mb_max", most as f64 / 1e6));
+    for (name, memory) in [
+        ("rss_mb_max", largest_memory(nodes())),
+        ("database_rss_mb_max", largest_memory(databases())),
+    ] {
+        found.extend(memory.map(|bytes| (name, bytes as f64 / 1e6)));
     }
     let first_bank = nodes()
         .find(|node| node.name == "bank-1")
@@ -223,7 +221,7 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
 fn sent_per_s(node: &Process) -> Option<f64> {
     let (first, last) = (node.samples.first()?, node.samples.last()?);
     let ms = last.at_ms.checked_sub(first.at_ms).filter(|ms| *ms > 0)?;
-    Some(growth(&node.samples, |sample| sample.sent_bytes) as f64 * 1000.0 / ms as f64)
+    Some(Counter::SENT_BYTES.growth(node)? as f64 * 1000.0 / ms as f64)
 }
 
 /// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again. The sum is clipped,

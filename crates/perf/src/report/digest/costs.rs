@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::results::{Point, Process, ProcessSample, Stretch};
-use crate::stats::{growth, serial_times};
+use crate::results::{Point, Process, Stretch};
+use crate::stats::{Counter, folder_growth, serial_times};
 
 /// The costs of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -30,21 +30,21 @@ pub struct NodeCost {
     pub serial_us_per_unit: Option<f64>,
 }
 
-/// Resources for one unit of work, the mean over the repeats.
+/// Resources for one unit of work, the mean over the repeats. What could not be observed of every process is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Processor time over all repeats together, core-seconds.
-    pub core_s: f64,
+    pub core_s: Option<f64>,
     /// Processor time of a unit, core-seconds.
-    pub core_s_per_unit: f64,
+    pub core_s_per_unit: Option<f64>,
     /// Bytes sent to other nodes.
-    pub sent_bytes_per_unit: f64,
+    pub sent_bytes_per_unit: Option<f64>,
     /// Bytes sent to clients.
-    pub to_clients_bytes_per_unit: f64,
+    pub to_clients_bytes_per_unit: Option<f64>,
     /// Bytes passed to the operating system to be written to disk.
-    pub written_bytes_per_unit: f64,
+    pub written_bytes_per_unit: Option<f64>,
     /// Growth of the files on disk.
-    pub stored_bytes_per_unit: f64,
+    pub stored_bytes_per_unit: Option<f64>,
 }
 
 /// Returns the costs of a point; empty if its processes were not monitored.
@@ -52,90 +52,88 @@ pub(super) fn of(point: &Point) -> Costs {
     let stretches = || point.stretches.iter().filter(|stretch| stretch.done > 0);
     let mut seen = BTreeSet::new();
     let names: Vec<&str> = stretches()
-        .flat_map(nodes)
-        .map(|node| node.name.as_str())
+        .flat_map(processes)
+        .map(|process| process.name.as_str())
         .filter(|name| seen.insert(*name))
         .collect();
     let nodes: Vec<NodeCost> = names
         .into_iter()
         .map(|name| NodeCost {
             node: name.to_owned(),
-            cost: mean(stretches(), |node| node.name == name),
+            cost: Cost::mean(stretches(), |process| process.name == name),
             serial_us_per_unit: serial_us(stretches(), name),
         })
         .collect();
-    let total = (!nodes.is_empty()).then(|| together(point, mean(stretches(), |_| true)));
+    let total = (!nodes.is_empty()).then(|| together(point, Cost::mean(stretches(), |_| true)));
     Costs { nodes, total }
 }
 
-/// Returns the nodes of a stretch, without the load generator.
-fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
+/// Returns the nodes and database servers of a stretch, without the load generator.
+fn processes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
     let processes = stretch.processes.iter();
     processes.filter(|process| !process.is_generator())
 }
 
-/// Returns the mean cost over the stretches with nodes, as the metrics of a point are made.
-fn mean<'a>(
-    stretches: impl Iterator<Item = &'a Stretch>,
-    which: impl Fn(&Process) -> bool,
-) -> Cost {
-    let mut sum = Cost::default();
-    let mut count = 0.0;
-    for stretch in stretches.filter(|stretch| nodes(stretch).next().is_some()) {
-        let units = stretch.done as f64;
-        let grown = |of: fn(&ProcessSample) -> u64| -> f64 {
-            let picked = nodes(stretch).filter(|node| which(node));
-            picked.map(|node| growth(&node.samples, of) as f64).sum()
+impl Cost {
+    /// Returns the mean cost over the stretches with processes, as the metrics of a point are made.
+    fn mean<'a>(
+        stretches: impl Iterator<Item = &'a Stretch>,
+        which: impl Fn(&Process) -> bool,
+    ) -> Self {
+        let stretches = stretches.filter(|stretch| processes(stretch).next().is_some());
+        let stretches: Vec<&Stretch> = stretches.collect();
+        let which = &which;
+        let picked = |stretch: &'a Stretch| processes(stretch).filter(move |one| which(one));
+        // Database servers do not count what they send.
+        let counting = |stretch: &'a Stretch| {
+            let is_alone = picked(stretch).all(|process| process.is_database());
+            picked(stretch).filter(move |process| is_alone || !process.is_database())
         };
-        let core_s = grown(|sample| sample.cpu_ms) / 1_000.0;
-        let stored = nodes(stretch)
-            .filter(|node| which(node))
-            .map(stored)
-            .sum::<f64>();
-        sum.core_s += core_s;
-        sum.core_s_per_unit += core_s / units;
-        sum.sent_bytes_per_unit += grown(|sample| sample.sent_bytes) / units;
-        sum.to_clients_bytes_per_unit += grown(|sample| sample.to_clients_bytes) / units;
-        sum.written_bytes_per_unit += grown(|sample| sample.written_bytes) / units;
-        sum.stored_bytes_per_unit += stored / units;
-        count += 1.0;
-    }
-    if count == 0.0 {
-        return sum;
-    }
-    Cost {
-        core_s: sum.core_s,
-        core_s_per_unit: sum.core_s_per_unit / count,
-        sent_bytes_per_unit: sum.sent_bytes_per_unit / count,
-        to_clients_bytes_per_unit: sum.to_clients_bytes_per_unit / count,
-        written_bytes_per_unit: sum.written_bytes_per_unit / count,
-        stored_bytes_per_unit: sum.stored_bytes_per_unit / count,
+        let of_each = |of: &dyn Fn(&'a Stretch) -> Option<f64>| -> Option<Vec<f64>> {
+            stretches.iter().map(|stretch| of(stretch)).collect()
+        };
+        let per_unit = |of: &dyn Fn(&'a Stretch) -> Option<f64>| {
+            let each = of_each(&|stretch| Some(of(stretch)? / stretch.done as f64))?;
+            (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+        };
+        let core_s =
+            |stretch: &'a Stretch| Some(Counter::CPU_MS.sum(picked(stretch))? as f64 / 1_000.0);
+        let stored = |stretch: &'a Stretch| {
+            let grown: Option<Vec<u64>> = picked(stretch).map(folder_growth).collect();
+            Some(grown?.into_iter().map(|bytes| bytes as f64).sum())
+        };
+        Self {
+            core_s: of_each(&core_s).map(|each| each.iter().sum()),
+            core_s_per_unit: per_unit(&core_s),
+            sent_bytes_per_unit: per_unit(&|stretch| {
+                Some(Counter::SENT_BYTES.sum(counting(stretch))? as f64)
+            }),
+            to_clients_bytes_per_unit: per_unit(&|stretch| {
+                Some(Counter::TO_CLIENTS_BYTES.sum(counting(stretch))? as f64)
+            }),
+            written_bytes_per_unit: per_unit(&|stretch| {
+                Some(Counter::WRITTEN_BYTES.sum(picked(stretch))? as f64)
+            }),
+            stored_bytes_per_unit: per_unit(&stored),
+        }
     }
 }
 
 /// Returns the mean serial time of a unit over the stretches that know it; `None` if none does.
 fn serial_us<'a>(stretches: impl Iterator<Item = &'a Stretch>, name: &str) -> Option<f64> {
     let known = stretches.filter_map(|stretch| {
-        let node = nodes(stretch).find(|node| node.name == name)?;
+        let node = processes(stretch).find(|node| node.name == name)?;
         Some(serial_times(node)?.serial_us() as f64 / stretch.done as f64)
     });
     let known: Vec<f64> = known.collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// Returns the growth of a node's folder. It is a level and no counter: files that shrink are no restart, and no growth.
-fn stored(node: &Process) -> f64 {
-    let ends = node.samples.first().zip(node.samples.last());
-    ends.map_or(0.0, |(first, last)| {
-        last.disk_bytes.saturating_sub(first.disk_bytes) as f64
-    })
-}
-
 /// Returns the sum of the nodes with the figures that the point's metrics have too, so that both agree.
 fn together(point: &Point, sum: Cost) -> Cost {
-    let metric = |name: &str, scale: f64, otherwise: f64| {
+    let metric = |name: &str, scale: f64, otherwise: Option<f64>| {
         let found = point.summary.metrics.get(name);
-        found.map_or(otherwise, |estimate| estimate.value * scale)
+        found.map_or(otherwise, |estimate| Some(estimate.value * scale))
     };
     Cost {
         core_s_per_unit: metric("cpu_us_per_unit", 1e-6, sum.core_s_per_unit),
@@ -148,6 +146,7 @@ fn together(point: &Point, sum: Cost) -> Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::{MissingReadings, ProcessSample};
     use crate::stats::summarise;
 
     /// Returns a node whose counters grow by these: processor, sent, written, stored.
@@ -207,6 +206,7 @@ mod tests {
             (notary.written_bytes_per_unit, 225.0),
             (notary.stored_bytes_per_unit, 37.5),
         ] {
+            let found = found.expect("observed");
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
         let serial = costs.nodes.iter().map(|one| one.serial_us_per_unit);
@@ -214,23 +214,52 @@ mod tests {
         assert_eq!(serial.collect::<Vec<_>>(), [None, Some(30_000.0)]);
         let total = costs.total.expect("nodes");
         let metric = |name: &str| point.summary.metrics[name].value;
-        assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);
-        assert_eq!(total.stored_bytes_per_unit, metric("disk_bytes_per_unit"));
-        let sum: f64 = costs.nodes.iter().map(|one| one.cost.core_s_per_unit).sum();
-        assert!((sum - total.core_s_per_unit).abs() < 1e-9);
-        let sum: f64 = costs
-            .nodes
-            .iter()
-            .map(|one| one.cost.stored_bytes_per_unit)
-            .sum();
-        assert!((sum - total.stored_bytes_per_unit).abs() < 1e-9);
+        for (of, expected) in [
+            (
+                (|cost| cost.core_s_per_unit) as fn(&Cost) -> Option<f64>,
+                metric("cpu_us_per_unit") * 1e-6,
+            ),
+            (
+                |cost| cost.stored_bytes_per_unit,
+                metric("disk_bytes_per_unit"),
+            ),
+        ] {
+            assert_eq!(of(&total), Some(expected));
+            let nodes = costs.nodes.iter();
+            let sum: Option<f64> = nodes.map(|one| of(&one.cost)).sum();
+            assert!((sum.expect("observed") - expected).abs() < 1e-9);
+        }
     }
 
     #[test]
-    fn what_was_not_monitored_has_no_costs_and_shrinking_files_none() {
+    fn a_reading_that_one_node_lacks_leaves_the_sum_unknown() {
+        let mut one = stretch(10, 1);
+        one.processes[1].samples[1].missing = MissingReadings {
+            io: true,
+            counters: true,
+            ..MissingReadings::default()
+        };
+        let costs = of(&Point {
+            stretches: vec![one],
+            ..Point::default()
+        });
+        let known = |cost: &Cost| {
+            [
+                cost.core_s_per_unit,
+                cost.sent_bytes_per_unit,
+                cost.written_bytes_per_unit,
+                cost.stored_bytes_per_unit,
+            ]
+            .map(|part| part.is_some())
+        };
+        assert_eq!(known(&costs.nodes[0].cost), [true; 4]);
+        assert_eq!(known(&costs.nodes[1].cost), [true, false, false, true]);
+        let total = costs.total.expect("nodes");
+        assert_eq!(known(&total), [true, false, false, true]);
+    }
+
+    #[test]
+    fn what_was_not_monitored_has_no_costs() {
         assert_eq!(of(&Point::default()), Costs::default());
-        let mut one = node("bank-1", [0, 0, 0, 700]);
-        one.samples.reverse();
-        assert_eq!(stored(&one), 0.0);
     }
 }

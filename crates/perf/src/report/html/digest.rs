@@ -51,14 +51,17 @@ fn cell(text: Option<&str>, otherwise: &str) -> String {
     }
 }
 
+/// The cell of a cost that could not be observed.
+const UNKNOWN: &str = "<td class=\"dim\">&ndash;</td>";
+
 /// A column of costs: heading, value, and how the value is written.
-type Column = (&'static str, fn(&Cost) -> f64, fn(f64) -> String);
+type Column = (&'static str, fn(&Cost) -> Option<f64>, fn(f64) -> String);
 
 const COLUMNS: [Column; 6] = [
     ("Core-seconds<br>in all", |cost| cost.core_s, figure),
     (
         "Core-ms<br>a unit",
-        |cost| cost.core_s_per_unit * 1_000.0,
+        |cost| Some(cost.core_s_per_unit? * 1_000.0),
         figure,
     ),
     (
@@ -87,12 +90,15 @@ pub fn costs(costs: &Costs, at: &str) -> String {
     let all = || costs.nodes.iter().map(|node| &node.cost).chain([total]);
     let columns: Vec<&Column> = COLUMNS
         .iter()
-        .filter(|(_, value, _)| all().any(|cost| value(cost) > 0.0))
+        .filter(|(_, value, _)| all().any(|cost| value(cost).is_some_and(|one| one > 0.0)))
         .collect();
     let cells = |cost: &Cost| -> String {
         let cells = columns.iter();
         cells
-            .map(|(_, value, written)| format!("<td>{}</td>", words(&written(value(cost)), 24)))
+            .map(|(_, value, written)| match value(cost) {
+                Some(value) => format!("<td>{}</td>", words(&written(value), 24)),
+                None => UNKNOWN.to_owned(),
+            })
             .collect()
     };
     let mut head: String = columns
@@ -105,7 +111,7 @@ pub fn costs(costs: &Costs, at: &str) -> String {
     let serial = |us: Option<f64>| match (is_serial, us) {
         (false, _) => String::new(),
         (true, Some(us)) => format!("<td>{}</td>", words(&figure(us), 24)),
-        (true, None) => "<td class=\"dim\">&ndash;</td>".to_owned(),
+        (true, None) => UNKNOWN.to_owned(),
     };
     let mut note = "";
     if is_serial {

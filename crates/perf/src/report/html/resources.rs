@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::figure::{Swatch, figure};
 use super::timeline::{Times, stretches};
 use crate::report::chart::{Line, SERIES_MAX};
-use crate::results::{ProcessSample, Scenario};
+use crate::results::{MissingReadings, Process, ProcessSample, Scenario, is_database};
 
 /// Processes that get a line of their own in a chart; the others share one, their mean.
 const LINES_EACH: usize = 5;
@@ -24,64 +24,69 @@ enum Drawn {
     Growth(fn(&ProcessSample) -> f64),
 }
 
+/// A chart: its title, its unit, its values, and whether a sample lacks them.
+type Chart = (
+    &'static str,
+    &'static str,
+    Drawn,
+    fn(&MissingReadings) -> bool,
+);
+
 /// Returns the charts; nothing if nothing was monitored.
 pub fn section(scenario: &Scenario, times: &Times) -> String {
     let mut out = String::new();
-    let charts: [(&str, &str, Drawn); 7] = [
+    let charts: [Chart; 7] = [
         (
             "Processor",
             "cores in use",
             Drawn::Growth(|sample| sample.cpu_ms as f64 / 1000.0),
+            |missing| missing.process,
         ),
         (
             "Memory",
             "MB resident",
             Drawn::Level(|sample| sample.rss_bytes as f64 / 1e6),
+            |missing| missing.process,
         ),
         (
             "Disk writes",
             "MB a second",
             Drawn::Growth(|sample| sample.written_bytes as f64 / 1e6),
+            |missing| missing.io,
         ),
         (
             "Files on disk",
             "MB in each node's folder",
             Drawn::Level(|sample| sample.disk_bytes as f64 / 1e6),
+            |missing| missing.disk,
         ),
         (
             "Durable commits",
             "a second",
             Drawn::Growth(|sample| sample.commits as f64),
+            |missing| missing.counters,
         ),
         (
             "Sent to nodes",
             "Mbit/s on the wire",
             Drawn::Growth(|sample| sample.sent_bytes as f64 * 8.0 / 1e6),
+            |missing| missing.counters,
         ),
         (
             "Sent to clients",
             "Mbit/s on the wire",
             Drawn::Growth(|sample| sample.to_clients_bytes as f64 * 8.0 / 1e6),
+            |missing| missing.counters,
         ),
     ];
-    for (title, about, drawn) in charts {
+    for (title, about, drawn, lacks) in charts {
         let mut names: BTreeMap<&str, Parts> = BTreeMap::new();
         for stretch in stretches(scenario) {
             for process in &stretch.processes {
-                let points = match drawn {
-                    Drawn::Level(value) => process
-                        .samples
-                        .iter()
-                        .map(|sample| (seconds(sample.at_ms), value(sample)))
-                        .collect(),
-                    Drawn::Growth(value) => growth(
-                        process
-                            .samples
-                            .iter()
-                            .map(|sample| (seconds(sample.at_ms), value(sample))),
-                    ),
-                };
-                names.entry(&process.name).or_default().push(points);
+                let points = points(process, &drawn, lacks);
+                if !points.is_empty() {
+                    names.entry(&process.name).or_default().push(points);
+                }
             }
         }
         out.push_str(&chart(times, title, about, names));
@@ -91,6 +96,22 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
         false => {
             format!("<h3>Resources, on the same time axis</h3><div class=\"charts\">{out}</div>")
         }
+    }
+}
+
+/// Returns the drawn values of a process. A sample that lacks the reading leaves a gap.
+fn points(
+    process: &Process,
+    drawn: &Drawn,
+    lacks: fn(&MissingReadings) -> bool,
+) -> Vec<(f64, f64)> {
+    let samples = process.samples.iter().filter(|one| !lacks(&one.missing));
+    let values = |value: fn(&ProcessSample) -> f64| {
+        samples.map(move |sample| (seconds(sample.at_ms), value(sample)))
+    };
+    match drawn {
+        Drawn::Level(value) => values(*value).collect(),
+        Drawn::Growth(value) => growth(values(*value)),
     }
 }
 
@@ -198,7 +219,13 @@ fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) 
         .iter()
         .map(|(name, parts)| (*name, size(parts)))
         .collect();
-    order.sort_by(|one, two| two.1.total_cmp(&one.1).then(one.0.cmp(two.0)));
+    // Database servers are no nodes: their mean with those would be the mean of nothing.
+    order.sort_by(|one, two| {
+        let keys = [one, two].map(|(name, size)| (is_database(name), *size));
+        let databases_first = keys[1].0.cmp(&keys[0].0);
+        let largest_first = keys[1].1.total_cmp(&keys[0].1);
+        databases_first.then(largest_first).then(one.0.cmp(two.0))
+    });
     let kept = if order.len() > LINES_EACH + 1 {
         LINES_EACH
     } else {
@@ -269,6 +296,30 @@ fn mean(lines: &[&Parts]) -> Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_reading_is_a_gap_and_not_0() {
+        let sample = |at_ms, rss_bytes, is_missing| ProcessSample {
+            at_ms,
+            rss_bytes,
+            missing: MissingReadings {
+                process: is_missing,
+                ..MissingReadings::default()
+            },
+            ..ProcessSample::default()
+        };
+        let process = Process {
+            name: "bank-1".to_owned(),
+            samples: vec![
+                sample(0, 5_000_000, false),
+                sample(1_000, 0, true),
+                sample(2_000, 6_000_000, false),
+            ],
+        };
+        let memory = Drawn::Level(|sample| sample.rss_bytes as f64 / 1e6);
+        let found = points(&process, &memory, |missing| missing.process);
+        assert_eq!(found, [(0.0, 5.0), (2.0, 6.0)]);
+    }
 
     #[test]
     fn growth_skips_looks_too_close_together_and_restarts() {

@@ -8,7 +8,7 @@ use crate::results::{CASES_JOINED, Estimate, Point, Published, Scenario};
 /// Metrics with a chart and a table of their own.
 const METRICS_MAX: usize = 4;
 /// Further figures of the headline point, in the order of their table.
-const FURTHER: [&str; 16] = [
+const FURTHER: [&str; 18] = [
     "rate_per_s",
     "states_per_s",
     "file_mb_per_s",
@@ -20,10 +20,12 @@ const FURTHER: [&str; 16] = [
     "serial_us_per_unit",
     "ceiling_per_s",
     "rss_mb_max",
+    "database_rss_mb_max",
     "disk_bytes_per_unit",
     "rate_drift_percent_per_h",
     "p50_drift_percent_per_h",
     "rss_drift_mb_per_h",
+    "database_rss_drift_mb_per_h",
     "disk_mb_per_h",
 ];
 

@@ -238,7 +238,8 @@ fn memory(stretch: &Stretch, name: &str) -> Vec<(f64, f64)> {
     let processes = stretch.processes.iter();
     let samples = processes
         .filter(|process| process.name == name)
-        .flat_map(|process| &process.samples);
+        .flat_map(|process| &process.samples)
+        .filter(|sample| !sample.missing.process);
     samples
         .map(|sample| {
             let megabytes = sample.rss_bytes as f64 / BYTES_PER_MB;

@@ -166,14 +166,19 @@ fn costs(costs: &Costs, bold: bool) -> String {
     ];
     let mut table = Table::new(&headings, bold);
     let mut row = |name: &str, cost: &Cost| {
-        table.row([
-            name.to_owned(),
-            number(cost.core_s_per_unit * 1_000.0),
-            bytes(cost.sent_bytes_per_unit),
-            bytes(cost.to_clients_bytes_per_unit),
-            bytes(cost.written_bytes_per_unit),
-            bytes(cost.stored_bytes_per_unit),
-        ]);
+        let core_ms = cost
+            .core_s_per_unit
+            .map(|seconds| number(seconds * 1_000.0));
+        let counted = [
+            cost.sent_bytes_per_unit,
+            cost.to_clients_bytes_per_unit,
+            cost.written_bytes_per_unit,
+            cost.stored_bytes_per_unit,
+        ];
+        let mut cells = vec![Some(name.to_owned()), core_ms];
+        cells.extend(counted.map(|count| count.map(bytes)));
+        let cells = cells.into_iter();
+        table.row(cells.map(|cell| cell.unwrap_or_else(|| NO_FIGURE.to_owned())));
     };
     for node in &costs.nodes {
         row(&node.node, &node.cost);

@@ -162,6 +162,7 @@ fn evidence(sizing: &Sizing) -> String {
         ">p99 ms",
         ">cores, all nodes",
         ">memory MB, largest node",
+        ">largest database",
     ]);
     for level in &sizing.evidence {
         table.row([
@@ -170,6 +171,7 @@ fn evidence(sizing: &Sizing) -> String {
             cell(level.p99_ms.map(number)),
             cell(level.cores.map(number)),
             cell(level.memory_mb_max.map(number)),
+            cell(level.database_memory_mb_max.map(number)),
         ]);
     }
     table.render(stdout_ink())
