@@ -294,6 +294,13 @@ impl Stretch {
         }
     }
 
+    /// Returns the units that were due: completed, failed or dropped. Every share of units is a share of these. Clipped, since a
+    /// report that was read from a file may hold any numbers.
+    pub fn due_units(&self) -> u64 {
+        let ended = self.done.saturating_add(self.failed());
+        ended.saturating_add(self.dropped)
+    }
+
     /// Returns the number of failed units. Clipped, since a report that was read from a file may hold any numbers.
     pub fn failed(&self) -> u64 {
         let counts = self.faults.iter().map(|fault| fault.count);

@@ -150,20 +150,22 @@ fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Returns the shares of failed, retried, dropped and late units. Their sum is clipped, since a report that was read from a file
-/// may hold any numbers.
+/// Returns the shares of failed, dropped and late units among those that were due, and the retries of each that was tried.
 fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
-    let failed = stretch.failed();
-    let ended = stretch.done.saturating_add(failed);
-    if ended > 0 {
-        found.push(("error_share", failed as f64 / ended as f64));
-        found.push(("retries_per_unit", stretch.retries as f64 / ended as f64));
+    let due = stretch.due_units();
+    if due > 0 {
+        found.push(("error_share", stretch.failed() as f64 / due as f64));
+    }
+    // A dropped unit was never tried. Clipped, since a report that was read from a file may hold any numbers.
+    let tried = stretch.done.saturating_add(stretch.failed());
+    if tried > 0 {
+        found.push(("retries_per_unit", stretch.retries as f64 / tried as f64));
     }
     // Only an open loop records late units.
-    if stretch.generator.late_after_ms > 0.0 && stretch.due > 0 {
-        found.push(("dropped_share", stretch.dropped as f64 / stretch.due as f64));
-        found.push(("late_share", stretch.late as f64 / stretch.due as f64));
+    if stretch.generator.late_after_ms > 0.0 && due > 0 {
+        found.push(("dropped_share", stretch.dropped as f64 / due as f64));
+        found.push(("late_share", stretch.late as f64 / due as f64));
     }
     found
 }
@@ -311,9 +313,10 @@ mod tests {
             ("p90_ms", 3.0),
             ("max_ms", 3.0),
             ("states_per_s", 150.0),
-            ("error_share", 0.5),
+            // 100 completed, 100 failed and 5 dropped were due.
+            ("error_share", 100.0 / 205.0),
             ("retries_per_unit", 0.5),
-            ("dropped_share", 5.0 / 150.0),
+            ("dropped_share", 5.0 / 205.0),
             // The notary 50 ms; the bank 50 ms, and 10 ms after its restart.
             ("cpu_us_per_unit", 1100.0),
             ("commits_per_unit", 2.0),

@@ -91,7 +91,7 @@ pub fn findings(stretch: &Stretch) -> Vec<Finding> {
             generator.lag_p99_ms, generator.lag_max_ms
         ));
     }
-    let late = stretch.late as f64 / (stretch.due.max(1)) as f64;
+    let late = stretch.late as f64 / (stretch.due_units().max(1)) as f64;
     if late > LATE_SHARE_MAX {
         limit(format!(
             "{:.1} % of the units started more than {} ms after they were due: the rate asked for was not generated; \

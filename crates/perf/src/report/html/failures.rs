@@ -6,7 +6,7 @@ use super::frame::words;
 use super::tables::{POINTS_MAX, table};
 use crate::report::figures::{beyond, figure};
 use crate::report::units::Metric;
-use crate::results::{Point, Scenario};
+use crate::results::{Point, Scenario, Stretch};
 
 /// Codes shown of one point.
 const CODES_MAX: usize = 4;
@@ -55,7 +55,7 @@ fn row(point: &Point) -> String {
         .collect();
     let codes = codes(point);
     let total = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0u64, u64::saturating_add);
-    let units = total(&mut point.stretches.iter().map(|stretch| stretch.due));
+    let units = total(&mut point.stretches.iter().map(Stretch::due_units));
     let failed = total(&mut codes.iter().map(|(_, count)| *count));
     let share = Metric::named("error_share");
     let errors = match (failed, units) {
@@ -87,9 +87,9 @@ fn row(point: &Point) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{CaseResult, Fault, Stretch};
+    use crate::results::{CaseResult, Fault};
 
-    fn point(case: &str, due: u64, faults: &[(&str, u64)]) -> Point {
+    fn point(case: &str, done: u64, dropped: u64, faults: &[(&str, u64)]) -> Point {
         let fault = |(code, count): &(&str, u64)| Fault {
             code: (*code).to_owned(),
             count: *count,
@@ -102,7 +102,8 @@ mod tests {
                 number: None,
             }],
             stretches: vec![Stretch {
-                due,
+                done,
+                dropped,
                 faults: faults.iter().map(fault).collect(),
                 ..Stretch::default()
             }],
@@ -115,8 +116,14 @@ mod tests {
         let mut scenario = Scenario {
             axes: vec!["budget".to_owned()],
             points: vec![
-                point("large", 200, &[]),
-                point("small", 200, &[("node.busy", 40), ("lab.unfinished", 10)]),
+                point("large", 200, 0, &[]),
+                // Dropped units were due as well.
+                point(
+                    "small",
+                    130,
+                    20,
+                    &[("node.busy", 40), ("lab.unfinished", 10)],
+                ),
             ],
             ..Scenario::default()
         };
