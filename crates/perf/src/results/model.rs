@@ -301,6 +301,21 @@ impl Stretch {
         ended.saturating_add(self.dropped)
     }
 
+    /// Returns the knee that a search found: the rate of its last trial, which confirms it, if a higher one failed. `None` without
+    /// a search, or if it did not end between its bounds.
+    pub fn knee_per_s(&self) -> Option<f64> {
+        let (rate, met) = self.tried.last()?;
+        let is_between = *met && self.tried.iter().any(|(_, met)| !met);
+        is_between.then_some(*rate)
+    }
+
+    /// Returns the highest rate that a search tried, if every rate met the target: the knee is above it.
+    pub fn knee_above_per_s(&self) -> Option<f64> {
+        let is_above = self.tried.iter().all(|(_, met)| *met);
+        let rates = self.tried.iter().map(|(rate, _)| *rate);
+        rates.reduce(f64::max).filter(|_| is_above)
+    }
+
     /// Returns the number of failed units. Clipped, since a report that was read from a file may hold any numbers.
     pub fn failed(&self) -> u64 {
         let counts = self.faults.iter().map(|fault| fault.count);
@@ -596,6 +611,32 @@ mod tests {
             ("databases", false),
         ] {
             assert_eq!(is_database(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_search_whose_every_rate_met_the_target_has_no_knee() {
+        for (tried, knee, above) in [
+            (&[][..], None, None),
+            (
+                &[(100.0, true), (200.0, true), (200.0, true)],
+                None,
+                Some(200.0),
+            ),
+            (
+                &[(100.0, true), (400.0, false), (200.0, true)],
+                Some(200.0),
+                None,
+            ),
+            (&[(100.0, false)], None, None),
+            (&[(100.0, true), (200.0, false)], None, None),
+        ] {
+            let stretch = Stretch {
+                tried: tried.to_vec(),
+                ..Stretch::default()
+            };
+            let found = (stretch.knee_per_s(), stretch.knee_above_per_s());
+            assert_eq!(found, (knee, above), "{tried:?}");
         }
     }
 

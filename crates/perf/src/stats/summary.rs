@@ -14,7 +14,7 @@ use crate::results::{
 
 /// Returns the figures of the repeats of one point. Each is the mean over the repeats with its 95 % interval by Student's
 /// t (no interval for one repeat). `states_per_unit` is the workload's number of output states, 0 if unknown. If some
-/// stretches lack a figure, it is computed from the others; if all lack it, it is left out. A stretch lacks the percentiles
+/// stretches lack a figure, it is computed from the others; if all lack it, it is left out. The knee is left out if one search lacks it. A stretch lacks the percentiles
 /// that it has too few samples for. With a single repeat, drifts have the interval of their line.
 pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
@@ -26,6 +26,15 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
         if stretch.figures.is_empty() {
             alone.extend(drifts(stretch));
         }
+    }
+    // A search that ended at its upper bound has a higher knee than the others, so these are no mean of all.
+    let searches = stretches.iter().filter(|one| !one.tried.is_empty());
+    let searches = searches.count();
+    if values
+        .get("knee_per_s")
+        .is_some_and(|knees| knees.len() < searches)
+    {
+        values.remove("knee_per_s");
     }
     let metrics = values.into_iter().filter_map(|(name, values)| {
         let line = alone.remove(name).filter(|_| values.len() == 1);
@@ -120,11 +129,7 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     found.extend(shares(stretch));
     found.extend(resources(stretch));
     found.extend(stretch.chain.iter().flat_map(|chain| on_a_chain(chain)));
-    // The last trial is the confirming one at the knee.
-    let knee = stretch.tried.last().filter(|(_, met)| *met);
-    if let Some((rate, _)) = knee {
-        found.push(("knee_per_s", *rate));
-    }
+    found.extend(stretch.knee_per_s().map(|rate| ("knee_per_s", rate)));
     found
 }
 
@@ -337,6 +342,21 @@ mod tests {
         for name in ["serial_us_per_unit", "ceiling_per_s"] {
             let found = summary.metrics.get(name);
             assert_eq!(found, None, "no node's threads were read for {name}");
+        }
+    }
+
+    #[test]
+    fn a_knee_that_one_search_did_not_reach_is_unknown() {
+        let mut above = stretch(100);
+        above.tried = vec![(100.0, true), (900.0, true), (900.0, true)];
+        for (stretches, expected) in [
+            (vec![stretch(100), stretch(100)], Some(200.0)),
+            (vec![stretch(100), above.clone()], None),
+            (vec![above], None),
+        ] {
+            let found = summarise(&stretches, 0.0).metrics;
+            let knee = found.get("knee_per_s").map(|knee| knee.value);
+            assert_eq!(knee, expected);
         }
     }
 

@@ -62,6 +62,7 @@ pub fn digest(report: &Report, scenario: &Scenario) -> Digest {
     let limits = point.map_or(Vec::new(), |point| limits(point, &report.machine));
     let standing = Standing::of(scenario);
     let round_trips = round_trips::of(scenario);
+    let offered = offered::of(scenario);
     Digest {
         name: scenario.name.clone(),
         at: point.map_or(String::new(), place),
@@ -72,6 +73,7 @@ pub fn digest(report: &Report, scenario: &Scenario) -> Digest {
             headline.as_ref(),
             &conditions,
             &limits,
+            &offered,
         ),
         conditions: conditions.table,
         limits,
@@ -83,7 +85,7 @@ pub fn digest(report: &Report, scenario: &Scenario) -> Digest {
             false => Vec::new(),
         },
         round_trips,
-        offered: offered::of(scenario),
+        offered,
         standing,
     }
 }

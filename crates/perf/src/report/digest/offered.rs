@@ -6,7 +6,7 @@ use super::conditions::plans;
 use crate::plan::{Load, Plan, PointPlan, Shape};
 use crate::report::figures::figure;
 use crate::report::headline::headline;
-use crate::results::{Point, Scenario, Trial};
+use crate::results::{Point, Scenario, Stretch, Trial};
 
 /// A sweep's rate is kept up with if at least this share of the offered units is completed a second.
 const KEPT_UP: f64 = 0.95;
@@ -18,6 +18,8 @@ pub struct OfferedLoad {
     pub rates: Vec<OfferedRate>,
     /// The knee, units a second; `None` if no rate qualifies.
     pub knee_per_s: Option<f64>,
+    /// The highest offered rate, if every rate was kept up with. The knee was not reached then.
+    pub kept_up_to_per_s: Option<f64>,
     /// The condition that the knee meets, in words.
     pub rule: String,
 }
@@ -46,9 +48,12 @@ pub(super) fn of(scenario: &Scenario) -> OfferedLoad {
         .collect();
     if !searched.is_empty() {
         let knee = headline.point.summary.metrics.get("knee_per_s");
+        let above = headline.point.stretches.iter();
+        let above: Option<Vec<f64>> = above.map(Stretch::knee_above_per_s).collect();
         return OfferedLoad {
             rates: by_rate(searched),
             knee_per_s: knee.map(|knee| knee.value),
+            kept_up_to_per_s: above.and_then(|rates| rates.into_iter().reduce(f64::min)),
             rule: target(&plans, headline.point),
         };
     }
@@ -65,13 +70,19 @@ pub(super) fn of(scenario: &Scenario) -> OfferedLoad {
     if rates.len() < 2 {
         return OfferedLoad::default();
     }
-    let kept_up = rates
+    let kept_up: Vec<f64> = rates
         .iter()
         .map(|rate| &rate.figures)
-        .take_while(|rate| rate.done_per_s >= KEPT_UP * rate.offered_per_s);
+        .take_while(|rate| rate.done_per_s >= KEPT_UP * rate.offered_per_s)
+        .map(|rate| rate.offered_per_s)
+        .collect();
+    // Without a rate that is too high, the highest one is no knee.
+    let is_above = kept_up.len() == rates.len();
+    let highest = kept_up.last().copied();
     let percent = KEPT_UP * 100.0;
     OfferedLoad {
-        knee_per_s: kept_up.last().map(|rate| rate.offered_per_s),
+        knee_per_s: highest.filter(|_| !is_above),
+        kept_up_to_per_s: highest.filter(|_| is_above),
         rule: format!(
             "the highest offered rate up to which at least {percent} % of the units are completed a second"
         ),
@@ -140,7 +151,7 @@ fn median(values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{CaseResult, Estimate, Histogram, Stretch, Summary};
+    use crate::results::{CaseResult, Estimate, Histogram, Summary};
 
     fn trial(offered_per_s: f64, done_per_s: f64, p99_ms: Option<f64>) -> Trial {
         Trial {
@@ -203,11 +214,40 @@ mod tests {
             rates.collect::<Vec<_>>(),
             [(100.0, 99.0, None, 2), (200.0, 190.0, Some(10.0), 3)]
         );
-        assert_eq!(found.knee_per_s, Some(120.0));
+        assert_eq!(
+            (found.knee_per_s, found.kept_up_to_per_s),
+            (Some(120.0), None)
+        );
         assert!(
             found.rule.contains("p99 of at most 50 ms"),
             "{}",
             found.rule
+        );
+    }
+
+    #[test]
+    fn a_search_that_never_failed_has_no_knee() {
+        let above = Stretch {
+            seconds: 1.0,
+            done: 900,
+            tried: vec![(450.0, true), (900.0, true), (900.0, true)],
+            trials: vec![trial(450.0, 450.0, None), trial(900.0, 900.0, None)],
+            ..Stretch::default()
+        };
+        let stretches = vec![above.clone(), above];
+        let scenario = Scenario {
+            points: vec![Point {
+                summary: crate::stats::summarise(&stretches, 0.0),
+                stretches,
+                ..Point::default()
+            }],
+            main_metric: "knee_per_s".to_owned(),
+            ..Scenario::default()
+        };
+        let found = of(&scenario);
+        assert_eq!(
+            (found.knee_per_s, found.kept_up_to_per_s),
+            (None, Some(900.0))
         );
     }
 
@@ -233,11 +273,11 @@ mod tests {
             ..Point::default()
         };
         let source = "[work]\nkind = 'pay'\n[load]\nrate = 100\n[[sweep]]\nlabel = 'rate'\nset = 'load.rate'\nvalues = [100, 200, 400, 800]\n";
-        for (done, knee) in [
-            (&[100, 199, 300, 300][..], Some(200.0)),
-            (&[100, 150, 400, 800], Some(100.0)),
-            (&[50, 60, 70, 80], None),
-            (&[100, 200, 400, 800], Some(800.0)),
+        for (done, knee, kept_up_to) in [
+            (&[100, 199, 300, 300][..], Some(200.0), None),
+            (&[100, 150, 400, 800], Some(100.0), None),
+            (&[50, 60, 70, 80], None, None),
+            (&[100, 200, 400, 800], None, Some(800.0)),
         ] {
             let rates = [100, 200, 400, 800];
             let points = rates
@@ -252,7 +292,8 @@ mod tests {
             };
             let found = of(&scenario);
             assert_eq!(found.rates.len(), 4, "{done:?}");
-            assert_eq!(found.knee_per_s, knee, "{done:?}");
+            let ends = (found.knee_per_s, found.kept_up_to_per_s);
+            assert_eq!(ends, (knee, kept_up_to), "{done:?}");
         }
     }
 

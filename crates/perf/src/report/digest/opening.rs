@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::bottleneck::{self, NEAR};
 use super::conditions::Known;
+use super::offered::OfferedLoad;
 use super::standing::Standing;
 use crate::load::engine::GENERATOR_LIMIT;
 use crate::machine::ALL_CORES;
@@ -98,18 +99,23 @@ pub(super) fn of(
     headline: Option<&Headline<'_>>,
     conditions: &Known,
     limits: &[Distance],
+    offered: &OfferedLoad,
 ) -> Opening {
     Opening {
         question: question(scenario),
         set_up: set_up(conditions),
-        answer: answer(standing, headline),
+        answer: answer(standing, headline, knee_above(scenario, offered)),
         bottleneck: bottleneck::words(limits, conditions.plan.as_ref()),
         confidence: confidence(machine, scenario, standing, headline, limits),
     }
 }
 
 fn question(scenario: &Scenario) -> String {
-    let metric = Metric::named(main_metric(scenario));
+    let metric = match scenario.main_metric.as_str() {
+        // A search has this question even if it found no knee.
+        "knee_per_s" => Metric::named("knee_per_s"),
+        _ => Metric::named(main_metric(scenario)),
+    };
     let what = match metric.name.as_str() {
         "rate_per_s" => "How many units are completed a second".to_owned(),
         "states_per_s" => "How many states are recorded a second".to_owned(),
@@ -145,7 +151,13 @@ fn set_up(conditions: &Known) -> String {
     }
 }
 
-fn answer(standing: Standing, headline: Option<&Headline<'_>>) -> String {
+/// Returns the highest rate of a search that found no knee because it kept up with every rate.
+fn knee_above(scenario: &Scenario, offered: &OfferedLoad) -> Option<f64> {
+    let is_searched = scenario.main_metric == "knee_per_s";
+    offered.kept_up_to_per_s.filter(|_| is_searched)
+}
+
+fn answer(standing: Standing, headline: Option<&Headline<'_>>, knee_above: Option<f64>) -> String {
     match standing {
         Standing::AuditFailed => return "none, because the audit failed.".to_owned(),
         Standing::Unfinished => {
@@ -161,6 +173,10 @@ fn answer(standing: Standing, headline: Option<&Headline<'_>>) -> String {
         place if place.is_empty() => String::new(),
         place => format!(" at {place}"),
     };
+    if let Some(highest) = knee_above {
+        let highest = figure(highest);
+        return format!("the knee was not reached up to {highest}/s{at}.");
+    }
     if let Some(range) = metric.range(headline.estimate) {
         let range = metric.and_unit(&range);
         return format!("{range}{at}. The repeats support no single figure.");
@@ -382,6 +398,21 @@ mod tests {
         assert_eq!(
             parts,
             ["Question", "Set-up", "Answer", "Bottleneck", "Confidence"]
+        );
+    }
+
+    #[test]
+    fn a_search_that_kept_up_with_every_rate_answers_so() {
+        let mut report = report(1, None, Some(true), &[]);
+        report.scenarios[0].main_metric = "knee_per_s".to_owned();
+        let stretch = &mut report.scenarios[0].points[0].stretches[0];
+        stretch.tried = vec![(100.0, true), (100.0, true)];
+        stretch.trials = vec![crate::results::Trial::of(100.0, stretch); 2];
+        let opening = digest(&report, &report.scenarios[0]).opening;
+        assert_eq!(opening.answer, "the knee was not reached up to 100/s.");
+        assert_eq!(
+            opening.question,
+            "What is the highest rate that meets the latency target?"
         );
     }
 

@@ -91,9 +91,16 @@ fn offered(offered: &OfferedLoad) -> String {
         marked,
         ..IntervalChart::default()
     });
-    let knee = match knee {
-        Some(knee) => format!("Knee: {}/s, {}.", number(knee), words(&offered.rule, 300)),
-        None => format!("No rate is the knee: {}.", words(&offered.rule, 300)),
+    let rule = words(&offered.rule, 300);
+    let knee = match (knee, offered.kept_up_to_per_s) {
+        (Some(knee), _) => format!("Knee: {}/s, {rule}.", number(knee)),
+        (None, Some(highest)) => {
+            format!(
+                "Knee: not reached up to {}/s. It is {rule}.",
+                number(highest)
+            )
+        }
+        (None, None) => format!("No rate is the knee: {rule}."),
     };
     let about =
         "ms by units due a second, in an open loop; a percentile with too few samples is left out";

@@ -159,8 +159,11 @@ fn loaded(name: &str, stretch: &Stretch) -> String {
             line.push_str(&format!("  {name} {} ms", number(ms)));
         }
     }
-    if let Some((rate, _)) = stretch.tried.iter().rfind(|(_, met)| *met) {
-        line.push_str(&format!("  knee {} /s", number(*rate)));
+    if let Some(rate) = stretch.knee_per_s() {
+        line.push_str(&format!("  knee {} /s", number(rate)));
+    }
+    if let Some(rate) = stretch.knee_above_per_s() {
+        line.push_str(&format!("  no knee up to {} /s", number(rate)));
     }
     if stretch.dropped > 0 {
         line.push_str(&format!("  {} dropped", number(stretch.dropped as f64)));
@@ -189,6 +192,26 @@ fn kept(folder: &std::path::Path, pids: &[u32]) -> String {
 mod tests {
     use super::*;
     use perf::results::{Fault, Histogram};
+
+    #[test]
+    fn a_knee_is_named_only_if_a_higher_rate_failed() {
+        for (tried, words) in [
+            (
+                vec![(50.0, true), (90.0, false), (60.0, true)],
+                "  knee 60 /s",
+            ),
+            (vec![(50.0, true), (90.0, true)], "  no knee up to 90 /s"),
+            (vec![(50.0, false)], "delivered in 1.0 s"),
+        ] {
+            let stretch = Stretch {
+                seconds: 1.0,
+                tried,
+                ..Stretch::default()
+            };
+            let line = loaded("Load", &stretch);
+            assert!(line.ends_with(words), "{line}");
+        }
+    }
 
     #[test]
     fn a_tick_never_stands_next_to_a_failure() {
