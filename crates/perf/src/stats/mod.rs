@@ -35,4 +35,6 @@ pub use serial::{ceiling, serial_node, serial_share, serial_times};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use steady::{STEADY_SECONDS_MIN, STEADY_WITHIN, Steady, steadiness};
 pub use student::{t_below, t_quantile};
-pub use summary::{deviation, growth, repeat_figures, repeats_of, summarise, with_files};
+pub use summary::{
+    constants_of_work, deviation, growth, repeat_figures, repeats_of, summarise, with_files,
+};

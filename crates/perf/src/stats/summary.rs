@@ -8,9 +8,12 @@ use super::interval::{mean_interval, moments};
 use super::kept::kept;
 use super::serial::{ceiling, serial_share};
 use crate::results::{
-    ChainResult, Estimate, LATENCY_PERCENTILES, Process, ProcessSample, Stretch, Summary,
+    ChainResult, Estimate, LATENCY_PERCENTILES, Point, Process, ProcessSample, Stretch, Summary,
     TO_BLOCK_PERCENTILES, samples_needed,
 };
+
+/// Metrics that are the rate times a constant of the work: its states, and the bytes of its files.
+const BY_RATE: [&str; 2] = ["states_per_s", "file_mb_per_s"];
 
 /// Returns the figures of the repeats of one point. Each is the mean over the repeats with its 95 % interval by Student's
 /// t (no interval for one repeat). `states_per_unit` is the workload's number of output states, 0 if unknown. If some
@@ -75,20 +78,34 @@ fn is_supported(stretch: &Stretch, metric: &str) -> bool {
     has(&LATENCY_PERCENTILES, stretch.latencies.count()) && has(&TO_BLOCK_PERCENTILES, to_block)
 }
 
-/// Returns a metric of each repeat of one point. Repeats that lack it are left out.
-pub fn repeats_of(stretches: &[Stretch], metric: &str) -> Vec<f64> {
-    let repeats = stretches.iter().filter_map(|stretch| {
+/// Returns the metrics of a point that are its rate times a constant of the work, with that constant.
+pub fn constants_of_work(point: &Point) -> Vec<(&'static str, f64)> {
+    let value = |name: &str| point.summary.metrics.get(name).map(|one| one.value);
+    let Some(rate) = value("rate_per_s").filter(|rate| *rate > 0.0) else {
+        return Vec::new();
+    };
+    let known = BY_RATE.into_iter();
+    let known = known.filter_map(|name| Some((name, value(name)? / rate)));
+    known.collect()
+}
+
+/// Returns a metric of each repeat of a point. Repeats that lack it are left out.
+pub fn repeats_of(point: &Point, metric: &str) -> Vec<f64> {
+    let constants = constants_of_work(point);
+    let constant = constants.iter().find(|(name, _)| *name == metric);
+    let repeats = point.stretches.iter().filter_map(|stretch| {
         let found = figures(stretch, 0.0);
         let found = found.into_iter().find(|(name, _)| *name == metric);
-        let (_, value) = found?;
+        let of_rate = || constant.map(|(_, factor)| stretch.per_s() * factor);
+        let value = found.map(|(_, value)| value).or_else(of_rate)?;
         (value.is_finite() && is_supported(stretch, metric)).then_some(value)
     });
     repeats.collect()
 }
 
-/// Returns the standard deviation of a metric over the repeats of one point, or `None` if fewer than two have it.
-pub fn deviation(stretches: &[Stretch], metric: &str) -> Option<f64> {
-    let repeats = repeats_of(stretches, metric);
+/// Returns the standard deviation of a metric over the repeats of a point, or `None` if fewer than two have it.
+pub fn deviation(point: &Point, metric: &str) -> Option<f64> {
+    let repeats = repeats_of(point, metric);
     let (_, variance) = moments(&repeats);
     (repeats.len() > 1).then(|| variance.sqrt())
 }
@@ -363,14 +380,22 @@ mod tests {
     #[test]
     fn repeats_have_a_standard_deviation() {
         let rates = [stretch(100), stretch(120), stretch(140)];
-        for (repeats, metric, expected) in [
-            (3, "rate_per_s", Some(10.0)),
-            (2, "rate_per_s", Some(50f64.sqrt())),
-            (1, "rate_per_s", None),
-            (3, "states_per_s", None),
-            (3, "no_metric", None),
+        for (repeats, states, metric, expected) in [
+            (3, 0.0, "rate_per_s", Some(10.0)),
+            (2, 0.0, "rate_per_s", Some(50f64.sqrt())),
+            (1, 0.0, "rate_per_s", None),
+            // Four states in each unit.
+            (3, 4.0, "states_per_s", Some(40.0)),
+            (3, 0.0, "states_per_s", None),
+            (3, 0.0, "no_metric", None),
         ] {
-            let found = deviation(&rates[..repeats], metric);
+            let stretches = rates[..repeats].to_vec();
+            let point = Point {
+                summary: summarise(&stretches, states),
+                stretches,
+                ..Point::default()
+            };
+            let found = deviation(&point, metric);
             let is_same = match (found, expected) {
                 (Some(found), Some(expected)) => (found - expected).abs() < 1e-9,
                 (found, expected) => found == expected,

@@ -43,7 +43,7 @@ pub(super) fn growth(scenario: &Scenario) -> Vec<Growth> {
         let Some(x) = point.at.first().and_then(|case| case.number) else {
             continue;
         };
-        let values = repeats_of(&point.stretches, metric).into_iter();
+        let values = repeats_of(point, metric).into_iter();
         let values = values.map(|value| (x, value));
         let name = names(point, 1);
         match all.iter_mut().find(|(series, _)| *series == name) {
@@ -89,7 +89,7 @@ pub(super) fn speed_ups(scenario: &Scenario) -> Vec<SpeedUp> {
     };
     let compared = scenario.points.iter().filter_map(|point| {
         let base = base_of(point).filter(|base| !std::ptr::eq(*base, point))?;
-        let of = |point: &Point| repeats_of(&point.stretches, &metric.name);
+        let of = |point: &Point| repeats_of(point, &metric.name);
         let factor = match better {
             Better::Higher => times(&of(point), &of(base)),
             Better::Lower => times(&of(base), &of(point)),
@@ -161,6 +161,39 @@ mod tests {
 
     fn rounded(value: f64) -> f64 {
         (value * 1000.0).round() / 1000.0
+    }
+
+    #[test]
+    fn states_a_second_grow_with_the_states_of_a_transaction() {
+        let point = |states: u64| {
+            // Half the rate for four times the states.
+            let done = 1_000 / (states as f64).sqrt() as u64;
+            let stretch = Stretch {
+                done,
+                seconds: 1.0,
+                ..Stretch::default()
+            };
+            let stretches = vec![stretch; 2];
+            Point {
+                at: vec![CaseResult {
+                    axis: "states".to_owned(),
+                    name: states.to_string(),
+                    number: Some(states as f64),
+                }],
+                summary: crate::stats::summarise(&stretches, states as f64),
+                stretches,
+                ..Point::default()
+            }
+        };
+        let scenario = Scenario {
+            axes: vec!["states".to_owned()],
+            points: [1, 4, 16].map(point).into(),
+            main_metric: "states_per_s".to_owned(),
+            ..Scenario::default()
+        };
+        let found = growth(&scenario);
+        let found = found.iter().map(|one| rounded(one.exponent.value));
+        assert_eq!(found.collect::<Vec<_>>(), [0.5]);
     }
 
     #[test]

@@ -332,7 +332,7 @@ fn cases(
         }
         let (value, interval) = drawn(metric, estimate);
         let deviation = match has_deviations(lines) {
-            true => deviation(&point.stretches, &metric.name),
+            true => deviation(point, &metric.name),
             false => None,
         };
         // Our figures come before published ones.

@@ -7,7 +7,7 @@ use super::private::without_paths;
 use super::thin;
 use crate::report::headline::headline;
 use crate::results::{Fault, Histogram, Point, Report, Scenario, Stretch};
-use crate::stats::{repeat_figures, summarise};
+use crate::stats::{constants_of_work, repeat_figures, summarise};
 
 /// Returns a report with this scenario alone: every repeat with its figures, thinned latencies, and neither readings over time
 /// nor messages.
@@ -52,7 +52,7 @@ fn without_build(system: &str) -> &str {
 }
 
 fn reduce_point(point: &mut Point, is_alone: bool) {
-    let factors = factors(point);
+    let factors = constants_of_work(point);
     for stretch in &mut point.stretches {
         let mut figures = repeat_figures(stretch, 0.0);
         for (name, factor) in &factors {
@@ -72,19 +72,6 @@ fn reduce_point(point: &mut Point, is_alone: bool) {
         let again = summarise(&point.stretches, 0.0).metrics;
         point.summary.metrics.extend(again);
     }
-}
-
-/// Returns metrics that are the rate times a constant of the work, with that constant.
-fn factors(point: &Point) -> Vec<(&'static str, f64)> {
-    let value = |name: &str| point.summary.metrics.get(name).map(|one| one.value);
-    let Some(rate) = value("rate_per_s").filter(|rate| *rate > 0.0) else {
-        return Vec::new();
-    };
-    let names = ["states_per_s", "file_mb_per_s"];
-    names
-        .into_iter()
-        .filter_map(|name| value(name).map(|value| (name, value / rate)))
-        .collect()
 }
 
 fn reduce_stretch(stretch: &mut Stretch, is_alone: bool) {
