@@ -19,9 +19,18 @@ pub fn exponent(points: &[(f64, f64)]) -> Option<Estimate> {
     fit(&logarithms).map(|line| line.slope)
 }
 
-/// Returns how many times `above` is `below`, by the geometric means of their repeats, with the 95 % interval of Welch's test.
-/// It has no interval if either has one repeat. `None` if either has none, or one that is not positive.
-pub fn times(above: &[f64], below: &[f64]) -> Option<Estimate> {
+/// How many times one figure is another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Times {
+    /// The factor, with the 95 % interval of Welch's test. It has no interval if either has one repeat.
+    pub factor: Estimate,
+    /// The chance of a factor at least as far from 1 if they do not differ; `None` without an interval.
+    pub p: Option<f64>,
+}
+
+/// Returns how many times `above` is `below`, by the geometric means of their repeats. `None` if either has none, or one that is not
+/// positive.
+pub fn times(above: &[f64], below: &[f64]) -> Option<Times> {
     let logarithms = |values: &[f64]| -> Option<Vec<f64>> {
         let all_positive = values.iter().all(|value| *value > 0.0 && value.is_finite());
         (all_positive && !values.is_empty())
@@ -30,11 +39,15 @@ pub fn times(above: &[f64], below: &[f64]) -> Option<Estimate> {
     let (above, below) = (logarithms(above)?, logarithms(below)?);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let difference = mean(&above) - mean(&below);
-    let half = Welch::of(&below, &above, floor(true, 0.0)).map(|welch| welch.half());
-    Some(Estimate {
-        value: difference.exp(),
-        low: half.map(|half| (difference - half).exp()),
-        high: half.map(|half| (difference + half).exp()),
+    let welch = Welch::of(&below, &above, floor(true, 0.0));
+    let half = welch.as_ref().map(Welch::half);
+    Some(Times {
+        factor: Estimate {
+            value: difference.exp(),
+            low: half.map(|half| (difference - half).exp()),
+            high: half.map(|half| (difference + half).exp()),
+        },
+        p: welch.as_ref().map(Welch::p),
     })
 }
 
@@ -83,6 +96,9 @@ mod tests {
             (&[1.0, f64::NAN], &[10.0, 11.0], None, false),
         ] {
             let found = times(above, below);
+            let p = found.as_ref().and_then(|one| one.p);
+            let found = found.map(|one| one.factor);
+            assert_eq!(p.is_some(), has_interval);
             assert_eq!(
                 found.as_ref().map(|one| (one.value * 1e9).round() / 1e9),
                 value
@@ -90,6 +106,8 @@ mod tests {
             assert_eq!(found.is_some_and(|one| one.low.is_some()), has_interval);
         }
         let found = times(&[21.0, 19.0, 20.0], &[9.0, 11.0, 10.0]).expect("repeats");
+        assert!(found.p < Some(0.01), "{found:?}");
+        let found = found.factor;
         let (low, high) = found.low.zip(found.high).expect("an interval");
         assert!(
             1.5 < low && low < 2.0 && 2.0 < high && high < 2.7,

@@ -28,7 +28,7 @@ pub use compare::{
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 pub use counter::{Counter, folder_growth, largest_memory};
-pub use growth::{exponent, times};
+pub use growth::{Times, exponent, times};
 pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
 pub use serial::{ceiling, serial_node, serial_share, serial_times};
@@ -38,3 +38,4 @@ pub use student::{t_below, t_quantile};
 pub use summary::{
     constants_of_work, deviation, growth, repeat_figures, repeats_of, summarise, with_files,
 };
+pub use welch::holm;

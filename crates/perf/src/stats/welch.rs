@@ -58,7 +58,7 @@ pub(super) fn floor(logarithms: bool, mean: f64) -> f64 {
 }
 
 /// Applies Holm's correction: chances over all tests together, in the order given.
-pub(super) fn holm(p: &[f64]) -> Vec<f64> {
+pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));
     let mut adjusted = vec![1.0; p.len()];

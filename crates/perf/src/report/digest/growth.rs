@@ -2,11 +2,15 @@
 
 use serde::Serialize;
 
+use super::conditions::plans;
+use super::same_work::is_same_work;
 use crate::report::headline::{base, is_numeric, main_metric};
 use crate::report::units::{Better, Metric};
 use crate::results::{Estimate, Point, Scenario};
-use crate::stats::{exponent, repeats_of, times};
+use crate::stats::{exponent, holm, repeats_of, times};
 
+/// The accepted chance of any false difference among the comparisons with base cases.
+const ERROR_RATE: f64 = 0.05;
 /// Comparisons with a base case at most; the table of metrics has all points.
 const SPEED_UPS_MAX: usize = 60;
 
@@ -27,9 +31,19 @@ pub struct SpeedUp {
     pub at: String,
     /// The base case.
     pub than: String,
-    /// The factor: `value`, with the 95 % interval from `low` to `high`. Above 1 is better.
+    /// The factor: `value`, with its own 95 % interval from `low` to `high`. Above 1 is better.
     #[serde(flatten)]
     pub factor: Estimate,
+    /// The chance of a factor at least as far from 1 in any of the comparisons, if no point differs from its base case; null if one of both
+    /// has a single repeat.
+    pub p: Option<f64>,
+}
+
+impl SpeedUp {
+    /// Returns whether a difference is shown, with all comparisons of the scenario taken into account.
+    pub fn is_shown(&self) -> bool {
+        self.p.is_some_and(|p| p <= ERROR_RATE)
+    }
 }
 
 /// Returns the growth of each series along a numeric axis with at least three places.
@@ -62,6 +76,9 @@ pub(super) fn growth(scenario: &Scenario) -> Vec<Growth> {
 /// - On a first axis of names, the base case of that axis with the same cases of the other axes.
 /// - On a numeric first axis with others, the first combination of the others at the same place.
 /// - On a numeric axis alone, the first place.
+///
+/// A point that does other work than its base case is left out: its figures differ for that reason alone. The chances are corrected by
+/// Holm's method for the number of comparisons.
 pub(super) fn speed_ups(scenario: &Scenario) -> Vec<SpeedUp> {
     let metric = Metric::named(main_metric(scenario));
     let Some(better) = metric.better else {
@@ -87,13 +104,22 @@ pub(super) fn speed_ups(scenario: &Scenario) -> Vec<SpeedUp> {
             }
         })
     };
+    let plans = plans(scenario);
+    let plan_of = |point: &Point| plans.iter().find(|one| one.at == point.at);
+    let is_same_work = |one: &Point, two: &Point| {
+        let plans = plan_of(one).zip(plan_of(two));
+        plans.is_some_and(|(one, two)| is_same_work(&one.plan, &two.plan))
+    };
     let compared = scenario.points.iter().filter_map(|point| {
         let base = base_of(point).filter(|base| !std::ptr::eq(*base, point))?;
+        if !is_same_work(point, base) {
+            return None;
+        }
         let of = |point: &Point| repeats_of(point, &metric.name);
-        let factor = match better {
+        let times = match better {
             Better::Higher => times(&of(point), &of(base)),
             Better::Lower => times(&of(base), &of(point)),
-        };
+        }?;
         // The cases that both share are named once.
         let than = match (is_numeric, scenario.axes.len()) {
             (true, 1) => format!("{} = {}", scenario.axes[0], names(base, 0)),
@@ -103,10 +129,18 @@ pub(super) fn speed_ups(scenario: &Scenario) -> Vec<SpeedUp> {
         Some(SpeedUp {
             at: crate::report::headline::place(point),
             than,
-            factor: factor?,
+            factor: times.factor,
+            p: times.p,
         })
     });
-    compared.take(SPEED_UPS_MAX).collect()
+    let mut compared: Vec<SpeedUp> = compared.take(SPEED_UPS_MAX).collect();
+    let tested = compared.iter_mut().filter_map(|one| one.p.as_mut());
+    let tested: Vec<&mut f64> = tested.collect();
+    let corrected = holm(&tested.iter().map(|p| **p).collect::<Vec<f64>>());
+    for (p, corrected) in tested.into_iter().zip(corrected) {
+        *p = corrected;
+    }
+    compared
 }
 
 /// Returns the names of a point's cases from an axis on.
@@ -125,8 +159,8 @@ mod tests {
     use super::*;
     use crate::results::{CaseResult, Estimate, Histogram, Stretch};
 
-    /// Returns a scenario whose points have these positions, and two repeats of these mean latencies in milliseconds.
-    fn scenario(axes: &[&str], points: &[(&[&str], u64)]) -> Scenario {
+    /// Returns a scenario with this sweep, whose points have these positions, and two repeats of these mean latencies in milliseconds.
+    fn scenario(sweep: &str, axes: &[&str], points: &[(&[&str], u64)]) -> Scenario {
         let stretch = |us: u64| Stretch {
             done: 10,
             seconds: 1.0,
@@ -155,9 +189,19 @@ mod tests {
             axes: axes.iter().map(|axis| (*axis).to_owned()).collect(),
             points: points.iter().map(point).collect(),
             main_metric: "mean_ms".to_owned(),
+            source: format!("[work]\nkind = 'swap'\nparties = 2\n{sweep}"),
             ..Scenario::default()
         }
     }
+
+    const OUTSTANDING: &str =
+        "[[sweep]]\nlabel = 'outstanding'\nset = 'load.outstanding'\nvalues = [2, 4, 8]\n";
+    const PARTIES: &str =
+        "[[sweep]]\nlabel = 'parties'\nset = 'work.parties'\nvalues = [2, 4, 8]\n";
+    const SPEEDS: &str = "[[sweep]]\nlabel = 'variant'\n[[sweep.case]]\nname = 'slow'\nset.work.sessions = 'sequential'\n\
+                          [[sweep.case]]\nname = 'fast'\nset.work.sessions = 'parallel'\n";
+    const VARIANTS: &str = "[[sweep]]\nlabel = 'variant'\n[[sweep.case]]\nname = 'a'\nset.work.resolution = 'single'\n\
+                            [[sweep.case]]\nname = 'deep'\nset.work.depth = 5\n[[sweep.case]]\nname = 'default'\n";
 
     fn rounded(value: f64) -> f64 {
         (value * 1000.0).round() / 1000.0
@@ -198,20 +242,32 @@ mod tests {
 
     #[test]
     fn each_series_has_an_exponent_and_each_point_a_base() {
-        for (axes, points, exponents, speed_ups) in [
+        type Points<'a> = &'a [(&'a [&'a str], u64)];
+        type Compared<'a> = &'a [(&'a str, &'a str, f64)];
+        let tables: [(&str, &[&str], Points<'_>, &[(&str, f64)], Compared<'_>); 5] = [
             (
-                &["parties"][..],
-                &[(&["2"][..], 10), (&["4"], 20), (&["8"], 40)][..],
-                &[("", 1.0)][..],
+                OUTSTANDING,
+                &["outstanding"],
+                &[(&["2"], 10), (&["4"], 20), (&["8"], 40)],
+                &[("", 1.0)],
                 &[
-                    ("parties = 4", "parties = 2", 0.5),
-                    ("parties = 8", "parties = 2", 0.25),
-                ][..],
+                    ("outstanding = 4", "outstanding = 2", 0.5),
+                    ("outstanding = 8", "outstanding = 2", 0.25),
+                ],
+            ),
+            // More parties are more work.
+            (
+                PARTIES,
+                &["parties"],
+                &[(&["2"], 10), (&["4"], 20), (&["8"], 40)],
+                &[("", 1.0)],
+                &[],
             ),
             (
+                &format!("{PARTIES}{SPEEDS}"),
                 &["parties", "variant"],
                 &[
-                    (&["2", "slow"][..], 10),
+                    (&["2", "slow"], 10),
                     (&["2", "fast"], 5),
                     (&["4", "slow"], 40),
                     (&["4", "fast"], 10),
@@ -226,14 +282,16 @@ mod tests {
                 ],
             ),
             (
+                VARIANTS,
                 &["variant"],
-                &[(&["a"][..], 10), (&["default"], 20)],
+                &[(&["a"], 10), (&["deep"], 30), (&["default"], 20)],
                 &[],
                 &[("variant = a", "default", 2.0)],
             ),
-            (&[], &[(&[][..], 10)], &[], &[]),
-        ] {
-            let scenario = scenario(axes, points);
+            ("", &[], &[(&[], 10)], &[], &[]),
+        ];
+        for (sweep, axes, points, exponents, speed_ups) in tables {
+            let scenario = scenario(sweep, axes, points);
             let found = growth(&scenario);
             let found = found
                 .iter()
@@ -250,5 +308,36 @@ mod tests {
             });
             assert_eq!(found.collect::<Vec<_>>(), speed_ups, "{axes:?}");
         }
+    }
+    #[test]
+    fn several_comparisons_share_one_error_rate() {
+        let rate = |values: &[f64]| -> Vec<Stretch> {
+            let stretch = |value: &f64| Stretch {
+                done: *value as u64,
+                seconds: 1.0,
+                ..Stretch::default()
+            };
+            values.iter().map(stretch).collect()
+        };
+        let mut scenario = scenario(
+            OUTSTANDING,
+            &["outstanding"],
+            &[(&["2"], 1), (&["4"], 1), (&["8"], 1)],
+        );
+        scenario.main_metric = "rate_per_s".to_owned();
+        let spread = [1_000.0, 1_010.0, 1_020.0];
+        // One alone would be shown with a chance of 3 %, but not as one of two.
+        for (place, add) in [(0, 0.0), (1, 0.0), (2, 27.0)] {
+            let point = &mut scenario.points[place];
+            point.stretches = rate(&spread.map(|value| value + add));
+            point.summary = crate::stats::summarise(&point.stretches, 0.0);
+        }
+        let found = super::speed_ups(&scenario);
+        let raw = times(&spread.map(|value| value + 27.0), &spread).expect("positive");
+        let raw = raw.p.expect("three repeats");
+        assert!((0.025..0.05).contains(&raw), "{raw}");
+        let found: Vec<(Option<f64>, bool)> =
+            found.iter().map(|one| (one.p, one.is_shown())).collect();
+        assert_eq!(found, [(Some(1.0), false), (Some(2.0 * raw), false)]);
     }
 }

@@ -8,6 +8,7 @@ mod growth;
 mod offered;
 mod opening;
 mod round_trips;
+mod same_work;
 mod standing;
 
 use serde::Serialize;
@@ -23,6 +24,7 @@ pub use growth::{Growth, SpeedUp};
 pub use offered::{OfferedLoad, OfferedRate};
 pub use opening::{Confidence, Opening};
 pub use round_trips::RoundTrips;
+pub use same_work::is_same_work;
 pub use standing::Standing;
 
 /// The statements of a report about a scenario beyond its measurements.
@@ -44,7 +46,7 @@ pub struct Digest {
     pub costs: Costs,
     /// How the main figure grows along a numeric axis; empty without one.
     pub growth: Vec<Growth>,
-    /// The points compared with a base case; empty without a sweep, and for protocols whose round trips are counted.
+    /// The points compared with a base case that does the same work; empty without one, and for protocols whose round trips are counted.
     pub speed_ups: Vec<SpeedUp>,
     /// The sequential round trips of each series, if the first axis is a delay between nodes; else empty.
     pub round_trips: Vec<RoundTrips>,

@@ -193,7 +193,7 @@ fn speed_ups(scenario: &Scenario, speed_ups: &[SpeedUp]) -> String {
                 words(&one.at, 120),
                 number(one.factor.value),
                 interval(&one.factor),
-                shown(&one.factor),
+                shown(one),
                 words(&one.than, 80)
             )
         })
@@ -202,7 +202,9 @@ fn speed_ups(scenario: &Scenario, speed_ups: &[SpeedUp]) -> String {
                 with</th>";
     format!(
         "<h3>Compared with the base case</h3>{}<p class=\"dim small\">How many times better the {} of a point is than that of the base \
-         case, from the geometric means of the repeats. A number below 1 is worse. An interval that contains 1 shows no difference.</p>",
+         case, from the geometric means of the repeats. A number below 1 is worse. Only points that do the same work are compared. A \
+         difference is shown if all comparisons of the table together have a chance of at most 5 % of a false one (Welch's test with \
+         Holm's correction); each interval stands for itself.</p>",
         table(head, &rows),
         words(&metric.title.to_lowercase(), 60)
     )
@@ -237,12 +239,12 @@ fn round_trips(round_trips: &[RoundTrips]) -> String {
     )
 }
 
-/// Returns the difference that an interval of a factor shows.
-fn shown(factor: &Estimate) -> &'static str {
-    match factor.low.zip(factor.high) {
-        Some((low, _)) if low > 1.0 => "better",
-        Some((_, high)) if high < 1.0 => "worse",
-        Some(_) | None => "no difference",
+/// Returns the difference that a comparison shows.
+fn shown(speed_up: &SpeedUp) -> &'static str {
+    match (speed_up.is_shown(), speed_up.factor.value > 1.0) {
+        (true, true) => "better",
+        (true, false) => "worse",
+        (false, _) => "no difference",
     }
 }
 

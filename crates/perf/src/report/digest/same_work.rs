@@ -1,0 +1,84 @@
+//! Whether two points do the same work, so that their figures can be compared.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use crate::plan::{Plan, Work};
+
+/// Knobs that say how a unit is done, and not what it does. All others change the work of a unit: its states, its parties, its
+/// files, its history.
+const MANNER: [&str; 11] = [
+    "anonymous",
+    "connections",
+    "currency",
+    "gateway_workers",
+    "resolution",
+    "retry",
+    "selection",
+    "sessions",
+    "starts",
+    "symbol",
+    "window_ms",
+];
+
+/// Returns whether the units of two plans do the same work.
+pub fn is_same_work(one: &Plan, two: &Plan) -> bool {
+    let chains = |plan: &Plan| plan.chain.as_ref().map(|chain| chain.chains.clone());
+    let amounts = |plan: &Plan| plan.work.iter().map(amount).collect::<Vec<_>>();
+    chains(one) == chains(two) && amounts(one) == amounts(two)
+}
+
+/// Returns the kind of a work, its share, and the knobs that change it.
+fn amount(work: &Work) -> (String, u32, BTreeMap<String, Value>) {
+    let mut knobs = work.knobs.clone();
+    knobs.retain(|knob, _| !MANNER.contains(&knob.as_str()));
+    (work.kind.clone(), work.weight, knobs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{NoChecks, Options, parse};
+
+    #[test]
+    fn work_is_the_same_if_only_its_manner_differs() {
+        let plan = |text: &str| {
+            let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks);
+            plan.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let pay = "[work]\nkind = 'pay'\nstates = 5\n";
+        let swap = "[work]\nkind = 'swap'\nparties = 4\n";
+        for (one, two, expected) in [
+            (
+                pay,
+                "[work]\nkind = 'pay'\nstates = 5\nanonymous = true\n",
+                true,
+            ),
+            (
+                pay,
+                "[work]\nkind = 'pay'\nstates = 5\n[load]\noutstanding = 9\n",
+                true,
+            ),
+            (pay, "[work]\nkind = 'pay'\nstates = 6\n", false),
+            (pay, "[work]\nkind = 'issue'\nstates = 5\n", false),
+            (
+                swap,
+                "[work]\nkind = 'swap'\nparties = 4\nsessions = 'sequential'\n",
+                true,
+            ),
+            (
+                swap,
+                "[work]\nkind = 'swap'\nparties = 4\ndepth = 3\n",
+                false,
+            ),
+            (pay, "[chain]\n[run]\nseconds = 9\n", false),
+        ] {
+            assert_eq!(
+                is_same_work(&plan(one), &plan(two)),
+                expected,
+                "{one} {two}"
+            );
+        }
+    }
+}
