@@ -76,9 +76,30 @@ fn saved(file: &Path) -> Saved {
 fn names() -> Vec<String> {
     // Without one, there is no such name that a report could contain.
     let host = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
-    let account = ACCOUNT.iter().filter_map(|name| std::env::var(name).ok());
-    let names = account.chain([host]).map(|name| name.trim().to_owned());
-    names.filter(|name| !name.is_empty()).collect()
+    let accounts = ACCOUNT.iter().filter_map(|name| std::env::var(name).ok());
+    names_of(&host, accounts, std::env::home_dir().as_deref())
+}
+
+/// Returns the name of a machine, with and without its domain, and those of an account and of its folder.
+fn names_of(
+    host: &str,
+    accounts: impl Iterator<Item = String>,
+    home: Option<&Path>,
+) -> Vec<String> {
+    let host = host.trim();
+    let short = host.split('.').next();
+    let home = home.and_then(Path::file_name);
+    let home = home.map(|name| name.to_string_lossy().into_owned());
+    let hosts = [Some(host), short].into_iter().flatten().map(str::to_owned);
+    let mut names: Vec<String> = hosts
+        .chain(accounts)
+        .chain(home)
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn refused(error: &SaveError) -> Failure {
@@ -86,4 +107,25 @@ fn refused(error: &SaveError) -> Failure {
     let info = errors.iter().find(|info| info.code == error.code());
     let hint = info.map_or("", |info| info.action);
     Failure::local(error.code(), error.to_string(), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_machine_and_account_are_collected() {
+        for (host, accounts, home, expected) in [
+            (
+                "ada-laptop.example\n",
+                vec!["ada"],
+                Some("/home/lovelace"),
+                vec!["ada", "ada-laptop", "ada-laptop.example", "lovelace"],
+            ),
+            ("", vec![], None, vec![]),
+        ] {
+            let accounts = accounts.into_iter().map(str::to_owned);
+            assert_eq!(names_of(host, accounts, home.map(Path::new)), expected);
+        }
+    }
 }

@@ -33,6 +33,10 @@ pub fn leak(document: &Value, names: &[String]) -> Option<(String, String)> {
                 waiting.extend(values.iter().map(|value| (field.clone(), value)));
             }
             Value::Object(fields) => {
+                // Names of cases are keys of published figures.
+                if let Some(found) = fields.keys().find_map(|name| leak_in(name, names)) {
+                    return Some((field, found));
+                }
                 let fields = fields.iter();
                 waiting.extend(fields.map(|(name, value)| (name.clone(), value)));
             }
@@ -60,13 +64,41 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.map(|word| word.trim_matches('.'))
 }
 
-/// Returns the range of the first absolute path with two names at least. `/s` and the path of a URL are none.
+/// Folders of accounts and of temporary files. A path into one of them is found wherever it begins.
+const PRIVATE_FOLDERS: [&str; 8] = [
+    "/home/",
+    "/Users/",
+    "/root/",
+    "/tmp/",
+    "/var/",
+    "/private/",
+    "/run/user/",
+    "/mnt/",
+];
+
+/// Returns the range of the first path of one machine: an absolute one with two names at least, or one from the folder of the
+/// account (`~/net`). `/s` and the path of a URL are none.
 fn path_in(text: &str) -> Option<(usize, usize)> {
     let mut before = ' ';
+    let mut word_from = 0;
     for (at, letter) in text.char_indices() {
-        let begins = letter == '/' && !(before.is_alphanumeric() || "/:.>)]}-_~".contains(before));
-        if begins {
-            let rest = &text[at..];
+        let rest = &text[at..];
+        let is_absolute = letter == '/'
+            && match PRIVATE_FOLDERS
+                .iter()
+                .any(|folder| rest.starts_with(folder))
+            {
+                true => {
+                    let word = &text[word_from..at];
+                    // `-I/home/ada` is a path, `target/tmp/x` is none.
+                    let is_flag = word.starts_with('-') && before.is_alphanumeric();
+                    let is_inside = before.is_alphanumeric() || "._~".contains(before);
+                    (is_flag || !is_inside) && !is_url(word)
+                }
+                false => !(before.is_alphanumeric() || "/:.>)]}-_~".contains(before)),
+            };
+        let is_of_account = rest.starts_with("~/") && !before.is_alphanumeric();
+        if is_absolute || is_of_account {
             let end = rest.find(|c: char| !(c.is_alphanumeric() || "/-_.@+~".contains(c)));
             let path = &rest[..end.unwrap_or(rest.len())];
             let path = path.trim_end_matches(['.', '/']);
@@ -75,9 +107,18 @@ fn path_in(text: &str) -> Option<(usize, usize)> {
                 return Some((at, at + path.len()));
             }
         }
+        if letter.is_whitespace() || "\"'`<>()[]{},".contains(letter) {
+            word_from = at + letter.len_utf8();
+        }
         before = letter;
     }
     None
+}
+
+/// Returns whether a word begins with the address of another machine. A URL of a file names a path of this one.
+fn is_url(word: &str) -> bool {
+    word.split_once("://")
+        .is_some_and(|(scheme, _)| !scheme.ends_with("file"))
 }
 
 #[cfg(test)]
@@ -90,6 +131,8 @@ mod tests {
         for (text, expected) in [
             ("9,620/s, up to 800", None),
             ("see https://example.org/a/b", None),
+            ("see https://example.org/home/a", None),
+            ("~ 5/s", None),
             ("1 / issue / 2", None),
             ("docs/results/runs", None),
             ("the network's root and abc", None),
@@ -98,6 +141,11 @@ mod tests {
                 Some("/tmp/lab.x1/bank-1"),
             ),
             ("banks = [\"/home/ada/net\"]", Some("/home/ada/net")),
+            ("file:///home/ada/net", Some("/home/ada/net")),
+            ("target/tmp/x", None),
+            ("-I/home/ada/net", Some("/home/ada/net")),
+            ("program=/opt/lab/run", Some("/opt/lab/run")),
+            ("~/net/bank-1", Some("~/net/bank-1")),
             ("on ada-laptop.", Some("ada-laptop")),
             ("on ada-laptops", None),
         ] {
@@ -105,6 +153,9 @@ mod tests {
             let expected = expected.map(|found| ("field".to_owned(), found.to_owned()));
             assert_eq!(leak(&document, &names), expected, "{text}");
         }
+        let document = serde_json::json!({ "values": { "/home/ada/old": 1 } });
+        let found = leak(&document, &names).map(|(_, found)| found);
+        assert_eq!(found.as_deref(), Some("/home/ada/old"), "a key");
     }
 
     #[test]
