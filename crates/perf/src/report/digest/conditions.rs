@@ -107,7 +107,7 @@ fn plan_at(scenario: &Scenario, point: &Point) -> Option<Plan> {
 }
 
 /// Reads the scenarios of all points from the source that the report holds; none if it cannot be read.
-pub(super) fn plans(scenario: &Scenario) -> Vec<PointPlan> {
+pub(in crate::report) fn plans(scenario: &Scenario) -> Vec<PointPlan> {
     let source = scenario.source.as_bytes();
     let (name, options) = (&scenario.name, Options::default());
     let plan = parse(name, "report", source, &options, &NoChecks);

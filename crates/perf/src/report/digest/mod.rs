@@ -18,6 +18,7 @@ use crate::machine;
 use crate::results::{Distance, Machine, Point, Report, Scenario};
 
 pub use bottleneck::NEAR;
+pub(super) use conditions::plans;
 pub use conditions::{ConditionRow, Conditions};
 pub use costs::{Cost, Costs, NodeCost};
 pub use growth::{Growth, SpeedUp};

@@ -10,6 +10,7 @@ use crate::load::engine::GENERATOR_LIMIT;
 use crate::machine::ALL_CORES;
 use crate::report::figures::{duration, figure};
 use crate::report::headline::{Headline, main_metric, place};
+use crate::report::saved::{RepeatSize, RepeatSizes};
 use crate::report::units::Metric;
 use crate::results::{Distance, Estimate, Machine, Scenario, Stretch};
 
@@ -21,10 +22,6 @@ const MARGIN_LOW: f64 = 0.2;
 const REPEATS_HIGH: usize = 5;
 /// A machine that was busier than this share of its cores before the run gives at most fair confidence.
 const BUSY_SHARE: f64 = 0.1;
-/// A shorter repeat gives at most fair confidence, because it may not show a steady state.
-const SECONDS_HIGH: f64 = 60.0;
-/// A repeat of fewer units gives at most fair confidence. From this number on it has a 99th percentile.
-const UNITS_HIGH: u64 = 1_000;
 
 /// Five sentences, one for each part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -241,7 +238,10 @@ fn confidence(
             "without an interval, a difference cannot be told from noise".to_owned(),
         ),
     }
-    if let Some(why) = short(&headline.point.stretches) {
+    if let Some(why) = short(
+        &headline.point.stretches,
+        RepeatSizes::of(scenario).at(headline.point),
+    ) {
         at_most(Level::Fair, why);
     }
     match standing {
@@ -285,19 +285,19 @@ fn confidence(
     }
 }
 
-/// Returns that a repeat is too short or has too few units for high confidence; `None` if each is long enough.
-fn short(repeats: &[Stretch]) -> Option<String> {
+/// Returns that a repeat is too short to show a steady state, or has too few units; `None` if each is long enough to be quoted.
+fn short(repeats: &[Stretch], size: RepeatSize) -> Option<String> {
     let seconds = repeats.iter().map(|one| one.seconds).reduce(f64::min)?;
     let units = repeats.iter().map(|one| one.done).min()?;
     let mut reasons = Vec::new();
-    if seconds < SECONDS_HIGH {
-        let (found, wanted) = (duration(seconds), figure(SECONDS_HIGH));
+    if let Some(least) = size.seconds.filter(|least| seconds < *least) {
+        let (found, wanted) = (duration(seconds), figure(least));
         reasons.push(format!(
             "a repeat of {found}, of at least {wanted} s wanted"
         ));
     }
-    if units < UNITS_HIGH {
-        let (found, wanted) = (figure(units as f64), figure(UNITS_HIGH as f64));
+    if units < size.units {
+        let (found, wanted) = (figure(units as f64), figure(size.units as f64));
         reasons.push(format!(
             "a repeat of {found} units, of at least {wanted} wanted"
         ));
@@ -333,8 +333,8 @@ mod tests {
         let point = Point {
             stretches: vec![
                 Stretch {
-                    seconds: SECONDS_HIGH,
-                    done: UNITS_HIGH,
+                    seconds: 60.0,
+                    done: 1_000,
                     ..Stretch::default()
                 };
                 repeats

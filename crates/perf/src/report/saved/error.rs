@@ -23,7 +23,7 @@ pub enum SaveError {
         /// The point, its figure and the expected one.
         why: String,
     },
-    /// It names a file, an account or a machine.
+    /// It names a path, an account or a machine.
     #[error("{scenario}: {field} names {found:?}, which would be published")]
     Private {
         /// The scenario.
@@ -68,7 +68,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.save_private",
-        cause: "The scenario of the run contains an absolute path, the name of this machine or account, passphrases, or addresses of running systems.",
+        cause: "The scenario of the run contains a path of this machine, its name or that of the account, passphrases, or addresses of running systems.",
         action: "Take the text out of the scenario file, or use relative paths and default accounts, then run again.",
     },
     ErrorInfo {
@@ -78,17 +78,17 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.save_too_short",
-        cause: "A published figure needs five repeats of at least a minute and 1,000 units, or one long stretch.",
+        cause: "A published figure needs five repeats of at least a minute and 1,000 units, or one long stretch. A load that counts its units needs 1,000 of them, or the published number if that is lower.",
         action: "Run again with --set run.seconds=60 --set run.repeats=5. To save it with that mark nevertheless, add --short.",
     },
     ErrorInfo {
         code: "lab.save_unfit",
-        cause: "The run was interrupted, a scenario failed, or an audit is missing or failed, so its figures are not valid.",
+        cause: "The run was interrupted, a scenario failed, a point was not measured, or an audit is missing or failed, so its figures are not valid.",
         action: "Find the reason on the report's page, and run the scenario again to its end.",
     },
     ErrorInfo {
         code: "lab.saved_unreadable",
-        cause: "The file is not a saved run file, or its summary does not follow from its repeats.",
+        cause: "The file is not a saved run file, or a figure or interval does not follow from its repeats.",
         action: "Make it again with tally lab save; do not edit it.",
     },
 ];

@@ -14,4 +14,4 @@ mod thin;
 
 pub use error::{ERRORS, SaveError};
 pub use file::{SAVED_BYTES_MAX, Saving, read, save};
-pub use fitness::shortfall;
+pub use fitness::{RepeatSize, RepeatSizes, shortfall};
