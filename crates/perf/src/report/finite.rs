@@ -87,6 +87,9 @@ fn stretch(stretch: &mut Stretch) {
     }
     stretch.tried.retain(|(rate, _)| rate.is_finite());
     stretch.figures.retain(|_, value| value.is_finite());
+    for blocks in stretch.drift_blocks.values_mut() {
+        blocks.retain(|(at, value)| at.is_finite() && value.is_finite());
+    }
     for trial in &mut stretch.trials {
         zero(&mut trial.offered_per_s);
         zero(&mut trial.done_per_s);

@@ -282,6 +282,10 @@ pub struct Stretch {
     /// Its figures by metric's name, in a saved run file only. They replace the readings that the file leaves out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
+    /// The points that the lines of its drifts go through, by metric's name, in a saved run file with a single repeat only: hours,
+    /// and the value in the metric's unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drift_blocks: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
 impl Stretch {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::line::{Line, block_means, fit};
+use super::line::{block_means, fit};
 use crate::results::{Estimate, Process, ProcessSample, Second, Stretch};
 
 /// A shorter stretch has no meaningful drift.
@@ -14,25 +14,46 @@ const BLOCKS_MIN: usize = 8;
 const MS_PER_H: f64 = 3_600_000.0;
 const MB: f64 = 1e6;
 
+/// The drifts by metric's name.
+const NAMES: [&str; 5] = [
+    "rate_drift_percent_per_h",
+    "p50_drift_percent_per_h",
+    "rss_drift_mb_per_h",
+    "database_rss_drift_mb_per_h",
+    "disk_mb_per_h",
+];
+
 /// Returns the drifts of one stretch by metric's name; none for a short one.
 pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
-    let mut found = BTreeMap::new();
-    if stretch.seconds < SECONDS_MIN {
+    let blocks = drift_blocks(stretch);
+    let drifts = NAMES.into_iter().filter_map(|name| {
+        let blocks = blocks.get(name)?;
+        let is_enough = blocks.len() >= BLOCKS_MIN;
+        let line = is_enough.then(|| fit(blocks)).flatten()?;
+        Some((name, line.slope))
+    });
+    drifts.collect()
+}
+
+/// Returns the block means that the lines of a stretch's drifts go through, by metric's name: hours, and the value in the metric's
+/// unit. A stretch of a saved run file has them already, or none.
+pub fn drift_blocks(stretch: &Stretch) -> BTreeMap<String, Vec<(f64, f64)>> {
+    let mut found = stretch.drift_blocks.clone();
+    if stretch.seconds < SECONDS_MIN || !found.is_empty() || !stretch.figures.is_empty() {
         return found;
     }
-    let rate = rates(stretch);
     let latency: Vec<_> = whole(stretch)
         .iter()
         .filter(|second| second.done > 0)
         .map(|second| (second.at_ms as f64, second.p50_ms))
         .collect();
     for (name, points) in [
-        ("rate_drift_percent_per_h", rate),
+        ("rate_drift_percent_per_h", rates(stretch)),
         ("p50_drift_percent_per_h", latency),
     ] {
         let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len().max(1) as f64;
-        if let Some(line) = line(&points).filter(|_| mean > 0.0) {
-            found.insert(name, scaled(&line, 100.0 * MS_PER_H / mean));
+        if mean > 0.0 {
+            found.insert(name.to_owned(), blocks_of(&points, 100.0 / mean));
         }
     }
     for (name, of) in [
@@ -40,11 +61,17 @@ pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
         ("database_rss_drift_mb_per_h", Of::DatabaseMemory),
         ("disk_mb_per_h", Of::Disk),
     ] {
-        if let Some(line) = line(&together(stretch, of)) {
-            found.insert(name, scaled(&line, MS_PER_H / MB));
-        }
+        found.insert(name.to_owned(), blocks_of(&together(stretch, of), 1.0 / MB));
     }
+    found.retain(|_, blocks| blocks.len() >= BLOCKS_MIN);
     found
+}
+
+/// Returns the block means of values over milliseconds, in hours and in another unit.
+fn blocks_of(points: &[(f64, f64)], factor: f64) -> Vec<(f64, f64)> {
+    let blocks = block_means(points, BLOCKS).into_iter();
+    let scaled = blocks.map(|(ms, value)| (ms / MS_PER_H, value * factor));
+    scaled.collect()
 }
 
 /// Returns the seconds of a stretch without the last one, which is incomplete.
@@ -112,19 +139,6 @@ fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
     let full = rounds.iter().filter(|(_, (known, _))| *known == count);
     full.map(|(at, (_, sum))| (*at as f64, *sum as f64))
         .collect()
-}
-
-fn line(points: &[(f64, f64)]) -> Option<Line> {
-    let blocks = block_means(points, BLOCKS);
-    (blocks.len() >= BLOCKS_MIN).then(|| fit(&blocks)).flatten()
-}
-
-fn scaled(line: &Line, factor: f64) -> Estimate {
-    Estimate {
-        value: line.slope.value * factor,
-        low: line.slope.low.map(|low| low * factor),
-        high: line.slope.high.map(|high| high * factor),
-    }
 }
 
 #[cfg(test)]

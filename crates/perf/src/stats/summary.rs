@@ -26,9 +26,7 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
         for (name, value) in repeat_figures(stretch, states_per_unit) {
             values.entry(name).or_default().push(value);
         }
-        if stretch.figures.is_empty() {
-            alone.extend(drifts(stretch));
-        }
+        alone.extend(drifts(stretch));
     }
     // A search that ended at its upper bound has a higher knee than the others, so these are no mean of all.
     let searches = stretches.iter().filter(|one| !one.tried.is_empty());
@@ -57,10 +55,8 @@ pub fn repeat_figures(stretch: &Stretch, states_per_unit: f64) -> BTreeMap<&'sta
         |(name, value): &(&'static str, f64)| value.is_finite() && is_supported(stretch, name);
     let figures = figures(stretch, states_per_unit);
     let mut found: BTreeMap<&'static str, f64> = figures.into_iter().filter(is_sound).collect();
-    if stretch.figures.is_empty() {
-        let drifts = drifts(stretch).into_iter();
-        found.extend(drifts.map(|(name, drift)| (name, drift.value)));
-    }
+    let drifts = drifts(stretch).into_iter();
+    found.extend(drifts.map(|(name, drift)| (name, drift.value)));
     found
 }
 
@@ -131,7 +127,7 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     if !stretch.figures.is_empty() {
         return kept(stretch);
     }
-    let mut found = vec![("rate_per_s", stretch.per_s())];
+    let mut found = counted_figures(stretch);
     let latencies = &stretch.latencies;
     if latencies.count() > 0 {
         found.push(("mean_ms", latencies.mean_ms()));
@@ -143,9 +139,18 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     if states_per_unit > 0.0 {
         found.push(("states_per_s", stretch.per_s() * states_per_unit));
     }
-    found.extend(shares(stretch));
     found.extend(resources(stretch));
     found.extend(stretch.chain.iter().flat_map(|chain| on_a_chain(chain)));
+    found
+}
+
+/// Returns the figures that follow from the counts of a stretch alone, which a saved run file keeps.
+pub fn counted_figures(stretch: &Stretch) -> Vec<(&'static str, f64)> {
+    let mut found = vec![
+        ("rate_per_s", stretch.per_s()),
+        ("generator_cpu_cores", stretch.generator.cpu_cores),
+    ];
+    found.extend(shares(stretch));
     found.extend(stretch.knee_per_s().map(|rate| ("knee_per_s", rate)));
     found
 }
@@ -194,7 +199,7 @@ fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
 
 /// Returns the resources that the nodes and their databases used. A sum with an unknown part is left out.
 fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
-    let mut found = vec![("generator_cpu_cores", stretch.generator.cpu_cores)];
+    let mut found = Vec::new();
     let processes = || stretch.processes.iter().filter(|one| !one.is_generator());
     let nodes = || processes().filter(|one| !one.is_database());
     let databases = || processes().filter(|one| one.is_database());

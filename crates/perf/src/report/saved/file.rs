@@ -1,5 +1,6 @@
 //! Writes and reads saved run files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use primitives::SecretText;
@@ -9,13 +10,13 @@ use super::fitness::shortfall;
 use super::layout;
 use super::private::leak;
 use super::reduce::reduce;
-use crate::plan::{ChainAccount, NoChecks, Options, Target, parse};
+use crate::plan::{ChainAccount, ConnectorProgram, NoChecks, Options, Target, parse};
 use crate::report::digest::Standing;
 use crate::report::error::ReportError;
 use crate::report::files::write_file;
 use crate::report::json;
-use crate::results::{Estimate, Report, SCHEMA, Scenario};
-use crate::stats::mean_interval;
+use crate::results::{Estimate, Point, Report, SCHEMA, Scenario};
+use crate::stats::{counted_figures, summarise};
 
 /// The largest saved run file, bytes. Most have less than a fifth of it.
 pub const SAVED_BYTES_MAX: u64 = 512 << 10;
@@ -69,8 +70,8 @@ pub fn save(report: &Report, saving: &Saving) -> Result<Vec<PathBuf>, SaveError>
     Ok(written)
 }
 
-/// Returns the setting of a scenario that would publish secrets or machines: passphrases of its own, or running systems with their
-/// addresses or folders.
+/// Returns the setting of a scenario that would publish secrets or machines: passphrases of its own, running systems with their
+/// addresses or folders, or a program outside the working folder.
 fn private_setting(scenario: &Scenario) -> Option<&'static str> {
     let (options, source) = (Options::default(), scenario.source.as_bytes());
     let Ok(plan) = parse(&scenario.name, "saved", source, &options, &NoChecks) else {
@@ -84,13 +85,25 @@ fn private_setting(scenario: &Scenario) -> Option<&'static str> {
         Some(chain) if chain.accounts.iter().enumerate().any(is_own) => Some("chain.accounts"),
         _ => match &plan.network.target {
             Some(Target::Nodes { .. }) => Some("network.target"),
-            Some(Target::Connector(_)) | None => None,
+            Some(Target::Connector(ConnectorProgram::Command(words))) => {
+                let is_outside = |word: &String| word.split('/').any(|part| part == "..");
+                words
+                    .iter()
+                    .any(is_outside)
+                    .then_some("network.target.command")
+            }
+            Some(Target::Connector(ConnectorProgram::Postgres)) | None => None,
         },
     }
 }
 
 fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), SaveError> {
+    let is_measured = !scenario
+        .points
+        .iter()
+        .any(|point| point.stretches.is_empty());
     let why = match Standing::of(scenario) {
+        _ if !is_measured => Some("a point was not measured".to_owned()),
         _ if report.interrupted => Some("the run was interrupted".to_owned()),
         Standing::AuditFailed => Some("an audit failed".to_owned()),
         Standing::Unaudited => Some("it was not audited".to_owned()),
@@ -165,8 +178,8 @@ fn text(report: &Report, scenario: &Scenario, names: &[String]) -> Result<String
     }
 }
 
-/// Reads a saved run file, and checks that it has one scenario, that its audits are clean, and that each interval follows from
-/// its repeats.
+/// Reads a saved run file, and checks that it has one scenario, that its audits are clean, and that each figure and interval follows
+/// from its repeats.
 ///
 /// # Errors
 /// `lab.saved_unreadable`, `lab.save_too_large`, and those of [`json::parse`].
@@ -207,45 +220,60 @@ fn fault(report: &Report) -> Option<String> {
     if report.interrupted || !is_valid {
         return Some("the run did not end, or has no clean audit".to_owned());
     }
-    let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
-    if stretches.clone().any(|stretch| stretch.figures.is_empty()) {
-        return Some("a repeat without figures".to_owned());
+    scenario.points.iter().find_map(fault_of)
+}
+
+/// Returns the first figure of a point that does not follow from the rest of the file: a repeat's from its counts, and one of the summary, with
+/// its interval, from the repeats.
+fn fault_of(point: &Point) -> Option<String> {
+    if point.stretches.is_empty() {
+        return Some("a point without a repeat".to_owned());
     }
-    scenario.points.iter().find_map(|point| {
-        let metrics = point.summary.metrics.iter();
-        metrics.clone().find_map(|(name, estimate)| {
-            let repeats = point.stretches.iter();
-            let repeats: Vec<f64> = repeats
-                .filter_map(|one| one.figures.get(name))
-                .copied()
-                .collect();
-            let again = mean_interval(&repeats)?;
-            // The interval of a single repeat is that of a line through its series.
-            let is_same = match repeats.len() {
-                1 => is_near(Some(again.value), Some(estimate.value), estimate),
-                _ => is_same_interval(&again, estimate),
-            };
-            (!is_same).then(|| {
-                let (again, told) = (again.value, estimate.value);
-                format!("{name} is {told}, but its repeats give {again} or another interval")
-            })
+    for stretch in &point.stretches {
+        for (name, again) in counted_figures(stretch) {
+            let told = stretch.figures.get(name).copied();
+            if !is_near(Some(again), told, again.abs()) {
+                return Some(format!(
+                    "{name} of a repeat is {}, but its counts give {again}",
+                    shown(told)
+                ));
+            }
+        }
+    }
+    let again = summarise(&point.stretches, 0.0).metrics;
+    let told = &point.summary.metrics;
+    let names: BTreeSet<&String> = again.keys().chain(told.keys()).collect();
+    names.into_iter().find_map(|name| {
+        let ends = |of: &BTreeMap<String, Estimate>| {
+            let found = of.get(name);
+            [
+                found.map(|one| one.value),
+                found.and_then(|one| one.low),
+                found.and_then(|one| one.high),
+            ]
+        };
+        let (again, told) = (ends(&again), ends(told));
+        let sizes = again.iter().chain(&told).flatten();
+        let size = sizes.map(|end| end.abs()).fold(0.0, f64::max);
+        let mut pairs = again.into_iter().zip(told);
+        let is_same = pairs.all(|(again, told)| is_near(again, told, size));
+        (!is_same).then(|| {
+            let [again, told] = [again, told].map(|ends| ends.map(shown).join(", "));
+            format!("{name} with its interval is {told}, but its repeats give {again}")
         })
     })
 }
 
-fn is_same_interval(again: &Estimate, told: &Estimate) -> bool {
-    is_near(Some(again.value), Some(told.value), told)
-        && is_near(again.low, told.low, told)
-        && is_near(again.high, told.high, told)
+fn shown(figure: Option<f64>) -> String {
+    figure.map_or_else(|| "absent".to_owned(), |figure| figure.to_string())
 }
 
-/// Returns whether a figure that was computed again is that of the file, apart from rounding.
-fn is_near(again: Option<f64>, told: Option<f64>, estimate: &Estimate) -> bool {
-    let ends = [Some(estimate.value), estimate.low, estimate.high];
-    let size = ends.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
+/// Returns whether a figure that was computed again is that of the file, apart from rounding of figures of this size. A figure that only
+/// one of both has is not.
+fn is_near(again: Option<f64>, told: Option<f64>, size: f64) -> bool {
     match (again, told) {
         (Some(again), Some(told)) => (again - told).abs() <= size * ROUNDING + f64::EPSILON,
-        // An end that does not enclose the value was left out of the report.
-        (_, told) => told.is_none(),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }

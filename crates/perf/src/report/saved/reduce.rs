@@ -7,7 +7,7 @@ use super::private::without_paths;
 use super::thin;
 use crate::report::headline::headline;
 use crate::results::{Fault, Histogram, Point, Report, Scenario, Stretch};
-use crate::stats::{constants_of_work, repeat_figures, summarise};
+use crate::stats::{constants_of_work, drift_blocks, repeat_figures, summarise};
 
 /// Returns a report with this scenario alone: every repeat with its figures, thinned latencies, and neither readings over time
 /// nor messages.
@@ -52,26 +52,32 @@ fn without_build(system: &str) -> &str {
 }
 
 fn reduce_point(point: &mut Point, is_alone: bool) {
-    let factors = constants_of_work(point);
+    let constants = constants_of_work(point);
+    let has_lines = point.stretches.len() == 1;
     for stretch in &mut point.stretches {
         let mut figures = repeat_figures(stretch, 0.0);
-        for (name, factor) in &factors {
+        for (name, factor) in &constants {
             // A stretch of a saved run file has it already.
             figures.entry(name).or_insert(stretch.per_s() * factor);
         }
         // The summary is computed from the rounded figures, as a reader of the file computes it.
-        let figures: BTreeMap<String, f64> = figures
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), rounded(value)))
-            .collect();
+        let named = |(name, value): (&str, f64)| (name.to_owned(), rounded(value));
+        let figures: BTreeMap<String, f64> = figures.into_iter().map(named).collect();
+        // With one repeat, the interval of a drift is that of its line. Of several repeats it is that of their drifts.
+        let mut blocks = drift_blocks(stretch);
+        blocks.retain(|_, _| has_lines);
+        for (at, value) in blocks.values_mut().flatten() {
+            (*at, *value) = (rounded(*at), rounded(*value));
+        }
         reduce_stretch(stretch, is_alone);
-        stretch.figures = figures;
+        (stretch.figures, stretch.drift_blocks) = (figures, blocks);
+        // The drifts are those of the rounded blocks.
+        stretch.figures = repeat_figures(stretch, 0.0)
+            .into_iter()
+            .map(named)
+            .collect();
     }
-    // With one repeat, drifts have the interval of their line, which only the whole series gives.
-    if point.stretches.len() > 1 {
-        let again = summarise(&point.stretches, 0.0).metrics;
-        point.summary.metrics.extend(again);
-    }
+    point.summary = summarise(&point.stretches, 0.0);
 }
 
 fn reduce_stretch(stretch: &mut Stretch, is_alone: bool) {

@@ -1,5 +1,7 @@
 //! Saved synthetic runs: they keep every repeat, stay small, and are refused if their figures cannot be quoted.
 
+mod reading;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -120,6 +122,9 @@ fn runs_that_cannot_be_quoted_are_refused() {
         report.scenarios.iter_mut().for_each(change);
     };
     let chain = |setting: &str| format!("[chain]\n{setting}\n[run]\nseconds = 60\n");
+    let network = |setting: &str| {
+        format!("[network]\n{setting}\n[work]\nkind = 'command'\n[run]\nseconds = 60\n")
+    };
     let failed = AuditResult {
         clean: false,
         ..AuditResult::default()
@@ -152,9 +157,47 @@ fn runs_that_cannot_be_quoted_are_refused() {
             Some("lab.save_unfit"),
         ),
         (
+            change(&|report| scenario(report, &|one| one.points[0].stretches.clear())),
+            None,
+            Some("lab.save_unfit"),
+        ),
+        (
             change(&|report| scenario(report, &|one| one.points[0].stretches.truncate(4))),
             None,
             Some("lab.save_too_short"),
+        ),
+        (
+            change(&|report| {
+                scenario(report, &|one| {
+                    one.source = network("target = { banks = ['nodes/bank-1'] }");
+                });
+            }),
+            None,
+            Some("lab.save_private"),
+        ),
+        (
+            change(&|report| {
+                scenario(report, &|one| {
+                    one.source = network("target = { command = ['../ada/agent'] }");
+                });
+            }),
+            None,
+            Some("lab.save_private"),
+        ),
+        (
+            change(&|report| scenario(report, &|one| one.about.push_str(" See ~/net/bank-1."))),
+            None,
+            Some("lab.save_private"),
+        ),
+        (
+            change(&|report| {
+                scenario(report, &|one| {
+                    let values = &mut one.published[0].values;
+                    values.insert("/home/ada/tally".to_owned(), 5.0);
+                });
+            }),
+            None,
+            Some("lab.save_private"),
         ),
         (
             change(&|report| scenario(report, &|one| one.source.push_str("# /home/ada/x"))),
