@@ -41,6 +41,6 @@ pub use pages::{
     ERRORS as PAGES_ERRORS, PAGES_NAME, PagesError, PublishedPages, RUNS_FOLDER, published_pages,
 };
 pub use published::{ISSUE, ISSUE_AND_PAY, Published, REPEATED_PAY, STATES_PER_S};
-pub use saved::{ERRORS as SAVE_ERRORS, SAVED_BYTES_MAX, SaveError, Saving, save};
+pub use saved::{ERRORS as SAVE_ERRORS, SAVED_BYTES_MAX, SaveError, SaveOptions, save};
 pub use table::{Table, number};
 pub use units::{Better, Metric};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perf::report::{self, SaveError, Saving};
+use perf::report::{self, SaveError, SaveOptions};
 use serde::Serialize;
 
 use super::report::failed;
@@ -37,7 +37,7 @@ pub struct Args {
 
 /// A saved run file.
 #[derive(Debug, Serialize)]
-struct Saved {
+struct SavedFile {
     /// The file.
     file: String,
     /// Its size.
@@ -47,14 +47,14 @@ struct Saved {
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
         let report = report::read(&self.report).map_err(|error| failed(&self.report, error))?;
-        let saving = Saving {
+        let options = SaveOptions {
             folder: self.into,
             name: self.name,
             short: self.short,
             names: names(),
         };
-        let files = report::save(&report, &saving).map_err(|error| refused(&error))?;
-        let saved: Vec<Saved> = files.iter().map(|file| saved(file)).collect();
+        let files = report::save(&report, &options).map_err(|error| refused(&error))?;
+        let saved: Vec<SavedFile> = files.iter().map(|file| saved(file)).collect();
         self.output.show(&saved, |saved| {
             let lines = saved.iter();
             lines
@@ -64,8 +64,8 @@ impl Args {
     }
 }
 
-fn saved(file: &Path) -> Saved {
-    Saved {
+fn saved(file: &Path) -> SavedFile {
+    SavedFile {
         file: file.display().to_string(),
         // The size is for information only; the file was just written.
         bytes: std::fs::metadata(file).map_or(0, |metadata| metadata.len()),

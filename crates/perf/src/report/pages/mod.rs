@@ -2,6 +2,7 @@
 //! on them comes from another place, so the same files always give the same pages.
 
 mod catalogue;
+mod chart_file;
 mod command;
 mod error;
 mod index;
@@ -11,7 +12,6 @@ mod measured;
 mod page;
 mod picture;
 mod section;
-mod sheet;
 mod style;
 mod wrap;
 

@@ -1,8 +1,8 @@
 //! The charts of a page: ours next to the published figures.
 
 use super::catalogue::Page;
+use super::chart_file::{ChartFile, chart_file};
 use super::load::Topic;
-use super::sheet::{Sheet, sheet};
 use crate::report::chart::{Line, Mark, Row, Rows, TimeChart, WORDS_MAX, clip, rows, time};
 use crate::report::headline::{headline, published_at};
 use crate::report::html::figure::Swatch;
@@ -25,10 +25,10 @@ pub fn topic_file(page: &Page) -> String {
 
 /// Returns the chart of a metric as a file's text.
 pub fn of_metric(report: &Report, scenario: &Scenario, metric: &Metric) -> Option<String> {
-    let mut content = Sheet {
+    let mut content = ChartFile {
         title: format!("{}: {}", scenario.title, metric.heading()),
         subtitle: about(&report.machine, metric),
-        ..Sheet::default()
+        ..ChartFile::default()
     };
     match (scenario.axes.is_empty(), scenario.points.first()) {
         (true, Some(point)) => {
@@ -39,7 +39,7 @@ pub fn of_metric(report: &Report, scenario: &Scenario, metric: &Metric) -> Optio
             (content.svg, content.legend) = (drawing.svg, drawing.legend);
         }
     }
-    sheet(&content)
+    chart_file(&content)
 }
 
 /// Describes our machine, and tells that the others have theirs.
@@ -143,7 +143,7 @@ pub fn of_topic(topic: &Topic) -> Option<String> {
             .for_each(|row| row.name = named(&row.name));
         cases.extend(theirs);
     }
-    sheet(&Sheet {
+    chart_file(&ChartFile {
         title: format!("{}: {}", topic.page.title, metric.heading()),
         subtitle: about(&first.machine, &metric),
         svg: rows(&Rows {
@@ -217,7 +217,7 @@ fn chart(scenario: &Scenario, title: &str, lines: Vec<Line>, names: &[&str]) -> 
         bands: None,
     });
     let names = names.iter().enumerate();
-    sheet(&Sheet {
+    chart_file(&ChartFile {
         title: format!("{}: {title}", scenario.title),
         subtitle: String::new(),
         svg,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::command;
 use super::published_pages;
 use crate::report::json;
-use crate::report::saved::{Saving, read, save};
+use crate::report::saved::{SaveOptions, read, save};
 use crate::report::synthetic::{Dice, Shape, point, quotable};
 use crate::results::Report;
 use crate::stats::summarise;
@@ -16,10 +16,10 @@ const CATALOGUE: &str = "[[page]]\nname = 'rates'\ntitle = 'Rates'\nquestion = '
 not_reproduced = [{ part = '24 | cores', reason = 'There are two.' }]\n\
 [[page.run]]\nfile = 'issue'\nscenario = 'issue'\n[[page.run]]\nfile = 'swap-latency'\nscenario = 'swap-latency'\n";
 
-fn saving(folder: &Path) -> Saving {
-    Saving {
+fn options(folder: &Path) -> SaveOptions {
+    SaveOptions {
         folder: folder.join("runs"),
-        ..Saving::default()
+        ..SaveOptions::default()
     }
 }
 
@@ -28,7 +28,7 @@ fn folder(runs: &[&Report]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("pages.toml"), CATALOGUE).expect("written");
     for run in runs {
-        save(run, &saving(folder.path())).expect("saved");
+        save(run, &options(folder.path())).expect("saved");
     }
     folder
 }
@@ -135,11 +135,11 @@ fn short_and_changed_runs_are_marked() {
     let mut issue = quotable("issue");
     issue.scenarios[0].points[0].stretches.truncate(2);
     let folder = folder(&[]);
-    let saving = Saving {
+    let options = SaveOptions {
         short: true,
-        ..saving(folder.path())
+        ..options(folder.path())
     };
-    save(&issue, &saving).expect("saved");
+    save(&issue, &options).expect("saved");
     let pages = published_pages(folder.path()).expect("pages");
     assert_eq!(pages.picture, None, "the first page shows no such figure");
     for (name, part) in [

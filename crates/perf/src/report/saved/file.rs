@@ -27,7 +27,7 @@ const ROUNDING: f64 = 1e-5;
 
 /// How a report is saved.
 #[derive(Clone, Debug, Default)]
-pub struct Saving {
+pub struct SaveOptions {
     /// The folder.
     pub folder: PathBuf,
     /// The file's name without its ending; the scenario's name by default.
@@ -42,13 +42,13 @@ pub struct Saving {
 ///
 /// # Errors
 /// All codes of [`SaveError`] but `lab.saved_unreadable`.
-pub fn save(report: &Report, saving: &Saving) -> Result<Vec<PathBuf>, SaveError> {
+pub fn save(report: &Report, options: &SaveOptions) -> Result<Vec<PathBuf>, SaveError> {
     let mut files = Vec::new();
     for scenario in &report.scenarios {
-        check(report, scenario, saving)?;
-        let name = file_name(report, scenario, saving)?;
-        let text = text(report, scenario, &saving.names)?;
-        let path = saving.folder.join(format!("{name}.json"));
+        check(report, scenario, options)?;
+        let name = file_name(report, scenario, options)?;
+        let text = text(report, scenario, &options.names)?;
+        let path = options.folder.join(format!("{name}.json"));
         if files.iter().any(|(other, _)| *other == path) {
             return Err(SaveError::Names(format!(
                 "the report has two scenarios {name:?}; a saved run file holds one"
@@ -97,7 +97,7 @@ fn private_setting(scenario: &Scenario) -> Option<&'static str> {
     }
 }
 
-fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), SaveError> {
+fn check(report: &Report, scenario: &Scenario, options: &SaveOptions) -> Result<(), SaveError> {
     let is_measured = !scenario
         .points
         .iter()
@@ -128,7 +128,7 @@ fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), Sa
             found: setting.to_owned(),
         });
     }
-    match shortfall(scenario).filter(|_| !saving.short) {
+    match shortfall(scenario).filter(|_| !options.short) {
         None => Ok(()),
         Some(why) => Err(SaveError::TooShort {
             scenario: name(),
@@ -137,9 +137,13 @@ fn check(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<(), Sa
     }
 }
 
-fn file_name(report: &Report, scenario: &Scenario, saving: &Saving) -> Result<String, SaveError> {
-    let name = saving.name.as_ref().unwrap_or(&scenario.name);
-    if saving.name.is_some() && report.scenarios.len() > 1 {
+fn file_name(
+    report: &Report,
+    scenario: &Scenario,
+    options: &SaveOptions,
+) -> Result<String, SaveError> {
+    let name = options.name.as_ref().unwrap_or(&scenario.name);
+    if options.name.is_some() && report.scenarios.len() > 1 {
         return Err(SaveError::Names(format!(
             "the report has {} scenarios; --name {name:?} names one file",
             report.scenarios.len()

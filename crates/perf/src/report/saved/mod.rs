@@ -13,5 +13,5 @@ mod tests;
 mod thin;
 
 pub use error::{ERRORS, SaveError};
-pub use file::{SAVED_BYTES_MAX, Saving, read, save};
+pub use file::{SAVED_BYTES_MAX, SaveOptions, read, save};
 pub use fitness::{RepeatSize, RepeatSizes, shortfall};

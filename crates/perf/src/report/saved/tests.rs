@@ -6,23 +6,23 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{SaveError, Saving, read, save};
+use super::{SaveError, SaveOptions, read, save};
 use crate::report::synthetic::quotable;
 use crate::report::{json, parse};
 use crate::results::{AuditResult, Point, Report, Scenario};
 use crate::stats::summarise;
 
-fn saving(folder: &Path) -> Saving {
-    Saving {
+fn options(folder: &Path) -> SaveOptions {
+    SaveOptions {
         folder: folder.join("runs"),
-        ..Saving::default()
+        ..SaveOptions::default()
     }
 }
 
 /// Returns a folder with this saved run.
 fn folder(run: &Report) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    save(run, &saving(folder.path())).expect("saved");
+    save(run, &options(folder.path())).expect("saved");
     folder
 }
 
@@ -74,7 +74,7 @@ fn a_saved_file_is_small_and_saving_it_again_changes_nothing() {
     let repeats = text.lines().filter(|line| line.contains("\"started_ms\""));
     assert_eq!(repeats.count(), 60, "one line for each repeat");
     let again = parse(text.as_bytes()).expect("a report");
-    save(&again, &saving(folder.path())).expect("saved");
+    save(&again, &options(folder.path())).expect("saved");
     assert_eq!(fs::read_to_string(&path).expect("saved"), text);
     let whole = json(&swap).expect("JSON");
     assert!(whole.len() > 10 * text.len(), "{} bytes", whole.len());
@@ -253,12 +253,12 @@ fn runs_that_cannot_be_quoted_are_refused() {
         ),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        let saving = Saving {
+        let options = SaveOptions {
             name: name.map(str::to_owned),
             names: vec!["ada-laptop".to_owned()],
-            ..saving(folder.path())
+            ..options(folder.path())
         };
-        let saved = save(&report, &saving);
+        let saved = save(&report, &options);
         assert_eq!(
             saved.as_ref().err().map(SaveError::code),
             expected,

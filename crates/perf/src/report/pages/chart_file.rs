@@ -9,7 +9,7 @@ use crate::report::html::figure::{SYMBOL, Swatch, symbol};
 
 /// The content around a chart.
 #[derive(Clone, Debug, Default)]
-pub struct Sheet {
+pub struct ChartFile {
     /// For people who cannot see it, and the heading.
     pub title: String,
     /// A line below it.
@@ -33,8 +33,8 @@ const TITLE_HEIGHT: f64 = 18.0;
 const LINE_HEIGHT: f64 = 15.0;
 
 /// Returns the file's text; `None` if `svg` is not a chart.
-pub fn sheet(sheet: &Sheet) -> Option<String> {
-    let (head, chart) = sheet.svg.strip_prefix("<svg viewBox=\"")?.split_once('"')?;
+pub fn chart_file(file: &ChartFile) -> Option<String> {
+    let (head, chart) = file.svg.strip_prefix("<svg viewBox=\"")?.split_once('"')?;
     let chart_height: f64 = head.rsplit(' ').next()?.parse().ok()?;
     let mut y = MARGIN;
     let mut body = String::new();
@@ -45,11 +45,11 @@ pub fn sheet(sheet: &Sheet) -> Option<String> {
             "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{words}</text>"
         );
     };
-    for words in wrap(&sheet.title, TITLE_LETTERS) {
+    for words in wrap(&file.title, TITLE_LETTERS) {
         line("h", &words, MARGIN, y + 11.0);
         y += TITLE_HEIGHT;
     }
-    for words in wrap(&sheet.subtitle, LINE_LETTERS) {
+    for words in wrap(&file.subtitle, LINE_LETTERS) {
         line("t n", &words, MARGIN, y + 9.0);
         y += LINE_HEIGHT;
     }
@@ -57,7 +57,7 @@ pub fn sheet(sheet: &Sheet) -> Option<String> {
     let chart_top = y;
     y += chart_height + 10.0;
     let mut symbols = Vec::new();
-    for (swatch, name) in &sheet.legend {
+    for (swatch, name) in &file.legend {
         symbols.push((y, symbol(*swatch)));
         let x = MARGIN + SYMBOL.0 + 8.0;
         line("t k", &clip(name, NAME_LETTERS), x, y + 10.0);
@@ -79,7 +79,7 @@ pub fn sheet(sheet: &Sheet) -> Option<String> {
         width * ENLARGED,
         (height * ENLARGED).round(),
         style(),
-        title = escape(&sheet.title),
+        title = escape(&file.title),
     ))
 }
 
@@ -89,9 +89,9 @@ mod tests {
     use crate::report::chart::{Rows, rows};
 
     #[test]
-    fn a_sheet_is_a_document_with_escaped_text() {
+    fn a_chart_file_is_a_document_with_escaped_text() {
         let svg = rows(&Rows::default());
-        let text = sheet(&Sheet {
+        let text = chart_file(&ChartFile {
             title: "Rate <now>".to_owned(),
             subtitle: "a & b".to_owned(),
             svg,
@@ -106,6 +106,6 @@ mod tests {
         for part in ["Rate &lt;now&gt;", "a &amp; b", ">theirs<"] {
             assert!(text.contains(part), "{part}");
         }
-        assert_eq!(sheet(&Sheet::default()), None);
+        assert_eq!(chart_file(&ChartFile::default()), None);
     }
 }
