@@ -27,7 +27,7 @@ pub fn topic_file(page: &Page) -> String {
 pub fn of_metric(report: &Report, scenario: &Scenario, metric: &Metric) -> Option<String> {
     let mut content = ChartFile {
         title: format!("{}: {}", scenario.title, metric.heading()),
-        subtitle: about(&report.machine, metric),
+        subtitle: about(&[&report.machine], metric, &Marks::of(scenario, metric)),
         ..ChartFile::default()
     };
     match (scenario.axes.is_empty(), scenario.points.first()) {
@@ -42,18 +42,57 @@ pub fn of_metric(report: &Report, scenario: &Scenario, metric: &Metric) -> Optio
     chart_file(&content)
 }
 
-/// Describes our machine, and tells that the others have theirs.
-fn about(machine: &Machine, metric: &Metric) -> String {
-    let better = match metric.better {
-        Some(Better::Higher) => " More is better.",
-        Some(Better::Lower) => " Less is better.",
-        None => "",
+/// Describes our machines, and tells that the others have theirs. Nothing is said of marks that the chart lacks.
+fn about(machines: &[&Machine], metric: &Metric, cases: &Marks) -> String {
+    let mut ours: Vec<String> = Vec::new();
+    for machine in machines {
+        let name = format!("{} ({} cores)", machine.processor.trim(), machine.cores);
+        if !ours.contains(&name) {
+            ours.push(name);
+        }
+    }
+    let intervals = match cases.intervals {
+        true => ", with 95 % intervals",
+        false => "",
     };
-    format!(
-        "Filled marks: measured on {} ({} cores), with 95 % intervals. Hollow marks: published, on other hardware.{better}",
-        machine.processor.trim(),
-        machine.cores
-    )
+    let mut words = format!(
+        "Filled marks: measured on {}{intervals}.",
+        ours.join(" and ")
+    );
+    if ours.len() > 1 {
+        words.push_str(" Compare only marks of the same machine.");
+    }
+    if cases.published {
+        words.push_str(" Hollow marks: published, on other hardware.");
+    }
+    match metric.better {
+        Some(Better::Higher) => words.push_str(" More is better."),
+        Some(Better::Lower) => words.push_str(" Less is better."),
+        None => {}
+    }
+    words
+}
+
+/// The marks that a chart has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// Whether ours have intervals.
+    intervals: bool,
+    /// Whether there are published figures.
+    published: bool,
+}
+
+impl Marks {
+    /// Returns those of a scenario's metric.
+    fn of(scenario: &Scenario, metric: &Metric) -> Self {
+        let estimates = scenario.points.iter();
+        let mut estimates = estimates.filter_map(|one| one.summary.metrics.get(&metric.name));
+        let mut lines = scenario.published.iter();
+        Self {
+            intervals: estimates.any(|one| one.low.is_some()),
+            published: lines.any(|line| line.metric == metric.name),
+        }
+    }
 }
 
 /// Draws a single point above the published figures.
@@ -127,17 +166,22 @@ pub fn of_topic(topic: &Topic) -> Option<String> {
     let found =
         found.filter_map(|(report, scenario)| Some((report, scenario, headline(scenario)?)));
     let found: Vec<_> = found.collect();
-    let (first, _, head) = found.first()?;
+    let (_, _, head) = found.first()?;
     let metric = head.metric.clone();
     let mut cases = Vec::new();
+    let mut machines = Vec::new();
+    let mut marks = Marks::default();
     for (report, scenario, head) in &found {
         if head.metric.name != metric.name {
             continue;
         }
+        machines.push(&report.machine);
+        marks.intervals |= head.estimate.low.is_some();
         let named = |label: &str| of_work(&scenario.title, label);
         let name = named(&ours_name(&report.machine));
         cases.push(ours(name, &metric, head.estimate));
         let mut theirs = published(scenario, head.point, &metric);
+        marks.published |= !theirs.is_empty();
         theirs
             .iter_mut()
             .for_each(|row| row.name = named(&row.name));
@@ -145,7 +189,7 @@ pub fn of_topic(topic: &Topic) -> Option<String> {
     }
     chart_file(&ChartFile {
         title: format!("{}: {}", topic.page.title, metric.heading()),
-        subtitle: about(&first.machine, &metric),
+        subtitle: about(&machines, &metric, &marks),
         svg: rows(&Rows {
             about: topic.page.question.clone(),
             title: metric.heading(),
@@ -246,4 +290,47 @@ fn memory(stretch: &Stretch, name: &str) -> Vec<(f64, f64)> {
             (sample.at_ms as f64 / MS_PER_S, megabytes)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subtitle_names_every_machine_and_only_marks_that_are_drawn() {
+        let machine = |processor: &str, cores| Machine {
+            processor: processor.to_owned(),
+            cores,
+            ..Machine::default()
+        };
+        let (small, large) = (machine("EPYC", 2), machine("Xeon", 16));
+        let rate = Metric::named("rate_per_s");
+        for (machines, intervals, published, expected) in [
+            (
+                vec![&small, &small],
+                true,
+                true,
+                "Filled marks: measured on EPYC (2 cores), with 95 % intervals. Hollow marks: published, on other hardware. More is better.",
+            ),
+            (
+                vec![&small, &large],
+                true,
+                false,
+                "Filled marks: measured on EPYC (2 cores) and Xeon (16 cores), with 95 % intervals. Compare only marks of the same machine. \
+                 More is better.",
+            ),
+            (
+                vec![&small],
+                false,
+                false,
+                "Filled marks: measured on EPYC (2 cores). More is better.",
+            ),
+        ] {
+            let marks = Marks {
+                intervals,
+                published,
+            };
+            assert_eq!(about(&machines, &rate, &marks), expected);
+        }
+    }
 }
