@@ -1,50 +1,29 @@
 //! Joint charts of scenarios that vary the same thing in different places, such as the cores of the payer, of the payee and
 //! of the notary.
 
+mod groups;
 mod lines;
+
+pub use groups::groups;
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::scenario::title;
 use crate::report::chart::{Curve, IntervalChart, Reference, SERIES_MAX, intervals, is_geometric};
 use crate::report::figures::beyond;
-use crate::report::headline::{is_numeric, main_metric};
+use crate::report::headline::main_metric;
 use crate::report::units::Metric;
-use crate::results::{CaseResult, Point, Report, Scenario};
+use crate::results::{CaseResult, Point, Scenario};
 
 /// The metric that is bounded by a ceiling.
 const BOUNDED: &str = "rate_per_s";
 /// Charts of one group at most: one for each case of the further axes.
 const CHARTS_MAX: usize = 12;
 
-/// Scenarios with the same axes, the first of them numeric, and the same main metric.
+/// Scenarios with the same axes, the first of them numeric, and the same main metric, which vary the same quantity and do the same work
+/// at the same cases.
 pub struct Group<'a> {
     scenarios: Vec<&'a Scenario>,
-}
-
-/// Returns the groups of at least two scenarios. A scenario that failed is in none, since its figures are not valid.
-pub fn groups(report: &Report) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group> = Vec::new();
-    for scenario in &report.scenarios {
-        let joins = !scenario.axes.is_empty() && scenario.points.len() > 1;
-        if !joins || !scenario.is_good() || !is_numeric(scenario) {
-            continue;
-        }
-        let same = |group: &&mut Group| {
-            let first = group.scenarios.first();
-            first.is_some_and(|first| {
-                first.axes == scenario.axes && main_metric(first) == main_metric(scenario)
-            })
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.scenarios.push(scenario),
-            None => groups.push(Group {
-                scenarios: vec![scenario],
-            }),
-        }
-    }
-    groups.retain(|group| group.scenarios.len() > 1);
-    groups
 }
 
 impl Group<'_> {
@@ -174,7 +153,18 @@ impl Group<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{AuditResult, Estimate, Published};
+    use crate::results::{AuditResult, Estimate, Published, Report};
+
+    const CORES: &str = "network.nodes.bank-1.cores";
+
+    /// Returns the source of a sweep of a setting and of the kind of work.
+    fn source(axes: [&str; 2], set: &str, states: u32) -> String {
+        format!(
+            "[work]\nkind = 'pay'\nstates = {states}\n[[sweep]]\nlabel = '{}'\nset = '{set}'\nvalues = [1, 2]\n[[sweep]]\nlabel = '{}'\nset = \
+             'work.kind'\nvalues = ['issue', 'pay']\n",
+            axes[0], axes[1]
+        )
+    }
 
     fn scenario(title: &str, axes: [&str; 2], rows: &[(&str, &str, f64, f64)]) -> Scenario {
         let case = |axis: &str, name: &str| CaseResult {
@@ -201,6 +191,7 @@ mod tests {
             axes: axes.map(str::to_owned).to_vec(),
             points: rows.iter().map(point).collect(),
             main_metric: BOUNDED.to_owned(),
+            source: source(axes, CORES, 1),
             ..Scenario::default()
         }
     }
@@ -274,7 +265,20 @@ mod tests {
         );
         let mut failed = payee.clone();
         failed.points[0].audits.push(AuditResult::default());
-        for other in [other_axis, named, failed] {
+        let mut other_work = payee.clone();
+        other_work.source = source(["cores", "work"], CORES, 5);
+        let mut other_quantity = payee.clone();
+        other_quantity.source = source(["cores", "work"], "load.outstanding", 1);
+        let mut unreadable = payee.clone();
+        unreadable.source = "no scenario".to_owned();
+        for other in [
+            other_axis,
+            named,
+            failed,
+            other_work,
+            other_quantity,
+            unreadable,
+        ] {
             let report = Report {
                 scenarios: vec![payer.clone(), other],
                 ..Report::default()
