@@ -1,6 +1,6 @@
 //! Compares a result with the limits of this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measure::ceiling_per_s;
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
@@ -28,8 +28,8 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         Distance {
             what: "cores, nodes".to_owned(),
             used: or_0(per_s(stretches, is_measured, Counter::CPU_MS).map(cpu_s)),
-            limit: f64::from(machine.cores),
-            note: "processor time of all nodes".to_owned(),
+            limit: f64::from(node_cores(stretches, machine)),
+            note: "processor time of all nodes, and the cores that they may use".to_owned(),
             can_pass: false,
         },
         Distance {
@@ -85,8 +85,40 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         },
     ];
     let found = found.into_iter().chain(deciding_thread(stretches));
+    let found = found.chain(of_few_cores(stretches));
     let counted = |distance: &Distance| distance.used > 0.0 && distance.limit > 0.0;
     found.filter(counted).collect()
+}
+
+/// Returns the cores that the nodes may use together. All get the first cores of the machine, so it is the most that one may use.
+fn node_cores(stretches: &[Stretch], machine: &Machine) -> u32 {
+    let processes = stretches.iter().flat_map(|stretch| &stretch.processes);
+    let measured = processes.filter(|process| !process.is_generator());
+    let cores = measured.map(|process| process.cores().unwrap_or(machine.cores));
+    // Without processes nothing is used either.
+    cores
+        .max()
+        .map_or(machine.cores, |most| most.min(machine.cores))
+}
+
+/// Returns the use of each node that has fewer cores than the machine.
+fn of_few_cores(stretches: &[Stretch]) -> Vec<Distance> {
+    let processes = stretches.iter().flat_map(|stretch| &stretch.processes);
+    let limited = processes.filter(|process| !process.is_generator());
+    let limited: BTreeMap<&str, u32> = limited
+        .filter_map(|process| Some((process.name.as_str(), process.cores()?)))
+        .collect();
+    let distance = |(name, cores): (&str, u32)| {
+        let used_ms = per_s(stretches, |one| one.name == name, Counter::CPU_MS)?;
+        Some(Distance {
+            what: format!("cores, {name}"),
+            used: used_ms / 1000.0,
+            limit: f64::from(cores),
+            note: "processor time of this process, and the cores that it may use".to_owned(),
+            can_pass: false,
+        })
+    };
+    limited.into_iter().filter_map(distance).collect()
 }
 
 /// Returns the rate next to the one at which the busiest deciding thread fills a core; `None` if that is unknown.
@@ -211,6 +243,54 @@ mod tests {
         Process {
             name: name.to_owned(),
             samples: vec![sample(1000, 1), sample(3000, 3)],
+        }
+    }
+
+    #[test]
+    fn a_node_on_few_cores_is_measured_by_these() {
+        let limited = |mut process: Process, cores: Option<u32>| {
+            let samples = process.samples.iter_mut();
+            samples.for_each(|sample| sample.cores = cores);
+            process
+        };
+        let machine = Machine {
+            cores: 8,
+            limits: Some(Limits::default()),
+            ..Machine::default()
+        };
+        for (notary, bank, expected) in [
+            // 300 and 980 ms in each second.
+            (None, None, &[("cores, nodes", 1.28, 8.0)][..]),
+            (
+                None,
+                Some(1),
+                &[("cores, nodes", 1.28, 8.0), ("cores, bank-1", 0.98, 1.0)],
+            ),
+            (
+                Some(2),
+                Some(1),
+                &[
+                    ("cores, nodes", 1.28, 2.0),
+                    ("cores, bank-1", 0.98, 1.0),
+                    ("cores, notary", 0.3, 2.0),
+                ],
+            ),
+        ] {
+            let stretch = Stretch {
+                processes: vec![
+                    limited(process("notary", 300, 0, 0), notary),
+                    limited(process("bank-1", 980, 0, 0), bank),
+                ],
+                ..Stretch::default()
+            };
+            let point = Point {
+                stretches: vec![stretch],
+                ..Point::default()
+            };
+            let found = distance(&point, &machine);
+            let found = found.iter().filter(|one| one.what != ALL_CORES);
+            let found = found.map(|one| (one.what.as_str(), one.used, one.limit));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
         }
     }
 

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::thread::{CpuSet, sched_getaffinity};
+
 /// Kernel ticks a second in `/proc/stat`: `USER_HZ`, 100 on Linux.
 const TICKS_PER_S: f64 = 100.0;
 /// File systems that keep their files in memory, so that nothing on them is durable.
@@ -97,21 +99,35 @@ fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
     longest.map(|(_, mount)| mount)
 }
 
-/// Returns how many cores other programs keep busy, observed for `time`; `None` if the system does not say.
+/// Returns how many of the cores that this program may use other programs keep busy, observed for `time`; `None` if the system does
+/// not say. Load on other cores does not disturb a measurement.
 pub async fn busy_cores(time: Duration) -> Option<f64> {
-    let before = busy_ticks(&text("/proc/stat"))?;
+    let mine = sched_getaffinity(None).ok()?;
+    let is_mine = |core: usize| core < CpuSet::MAX_CPU && mine.is_set(core);
+    let before = busy_ticks(&text("/proc/stat"), is_mine)?;
     tokio::time::sleep(time).await;
-    let after = busy_ticks(&text("/proc/stat"))?;
+    let after = busy_ticks(&text("/proc/stat"), is_mine)?;
     let ticks = after.saturating_sub(before) as f64;
     Some(ticks / TICKS_PER_S / time.as_secs_f64())
 }
 
-/// Returns the ticks that all cores together were neither idle nor waiting for a disk.
-fn busy_ticks(stat: &str) -> Option<u64> {
-    let all = stat.lines().find(|line| line.starts_with("cpu "))?;
-    let ticks: Vec<u64> = all
+/// Returns the ticks that the cores `which` selects were neither idle nor waiting for a disk; `None` if one is malformed, or none is there.
+fn busy_ticks(stat: &str, which: impl Fn(usize) -> bool) -> Option<u64> {
+    let cores = stat.lines().filter_map(|line| {
+        let (number, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
+        // The first line, without a number, is the sum of all.
+        let number: usize = number.parse().ok()?;
+        which(number).then_some(ticks)
+    });
+    let busy: Option<Vec<u64>> = cores.map(busy_of_core).collect();
+    let busy = busy.filter(|cores| !cores.is_empty())?;
+    busy.into_iter().try_fold(0u64, u64::checked_add)
+}
+
+/// Returns the busy ticks of one core.
+fn busy_of_core(ticks: &str) -> Option<u64> {
+    let ticks: Vec<u64> = ticks
         .split_whitespace()
-        .skip(1)
         .filter_map(|field| field.parse().ok())
         .collect();
     // user, nice, system, idle, iowait, irq, softirq, steal. Guest time is part of user time.
@@ -190,13 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn busy_ticks_leave_out_idle_and_waiting_for_disks() {
-        for (stat, expected) in [
-            ("cpu  1 2 4 800 900 8 16 32 64 0\ncpu0 1 1 1 1", Some(63)),
-            ("cpu  1 2 4", None),
-            ("", None),
+    fn busy_ticks_are_those_of_our_cores_without_idle_and_waiting() {
+        let stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 4 800 900 8 16 32 64 0\ncpu1 100 0 0 5 5 0 0 0 0 0\ncpu12 1000 0 0 5 5 0 0 0 0 0\n\
+                    intr 5 cpu2 7\n";
+        for (stat, cores, expected) in [
+            (stat, &[0, 1, 12][..], Some(1_163)),
+            (stat, &[0], Some(63)),
+            (stat, &[1, 12], Some(1_100)),
+            (stat, &[2], None),
+            ("cpu0 1 2 4", &[0], None),
+            ("", &[0], None),
         ] {
-            assert_eq!(busy_ticks(stat), expected, "{stat}");
+            let found = busy_ticks(stat, |core| cores.contains(&core));
+            assert_eq!(found, expected, "{cores:?} {stat}");
         }
     }
 

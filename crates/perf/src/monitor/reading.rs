@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use rustix::process::Pid;
+use rustix::thread::sched_getaffinity;
+
 use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, ThreadTimes, whole_millis};
 use crate::results::MissingReadings;
 
@@ -21,6 +24,8 @@ pub(super) struct Look {
     pub written_bytes: u64,
     /// Processor time of the thread that decides; `None` if it has none, or if the system does not report it.
     pub kernel_us: Option<u64>,
+    /// Cores that it may use, if they are fewer than those of this program.
+    pub cores: Option<u32>,
     /// The readings that it lacks.
     pub missing: MissingReadings,
 }
@@ -46,6 +51,7 @@ impl ProcessKey {
             read_bytes: field(&io, "read_bytes:"),
             written_bytes: written(&io),
             kernel_us: kernel_us(self.pid),
+            cores: fewer_cores(self.pid),
             missing: MissingReadings {
                 io: io.is_empty(),
                 ..MissingReadings::default()
@@ -127,6 +133,14 @@ fn started(pid: u32) -> Option<u64> {
 fn kernel_us(pid: u32) -> Option<u64> {
     let times = ThreadTimes::named(pid, SERIAL_THREAD).ok()?;
     Some(times.ns_of(SERIAL_THREAD)? / 1_000)
+}
+
+/// Returns the cores that a process may use; `None` if it has all of this program's, or if the system does not say.
+fn fewer_cores(pid: u32) -> Option<u32> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let its = sched_getaffinity(Some(pid)).ok()?.count();
+    let ours = sched_getaffinity(None).ok()?.count();
+    (its < ours).then_some(its)
 }
 
 /// Returns the bytes that a process wrote. The system counts all bytes of the pages that a write touched. Linux with
@@ -212,6 +226,26 @@ mod tests {
         assert_eq!(known.look(), None);
         child.wait().expect("it ended");
         assert_eq!(ProcessKey::of(child.id()), None);
+    }
+
+    #[test]
+    fn a_process_on_fewer_cores_says_so() {
+        use rustix::thread::{CpuSet, sched_setaffinity};
+        let mine = sched_getaffinity(None).expect("known");
+        let mut one = CpuSet::new();
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| mine.is_set(*cpu));
+        one.set(first.expect("a core"));
+        // A child has the cores of the thread that starts it.
+        let starting = std::thread::spawn(move || {
+            sched_setaffinity(None, &one).expect("set");
+            Command::new("cat").stdin(Stdio::piped()).spawn()
+        });
+        let mut child = starting.join().expect("ended").expect("cat is there");
+        let expected = (mine.count() > 1).then_some(1);
+        assert_eq!(fewer_cores(child.id()), expected);
+        assert_eq!(fewer_cores(std::process::id()), None);
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
     }
 
     #[test]

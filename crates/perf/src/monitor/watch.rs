@@ -214,6 +214,7 @@ impl Watch {
             // 0 stands for a value that the sample lacks.
             disk_bytes: self.disk_bytes.unwrap_or(0),
             log_bytes: self.log_bytes,
+            cores: look.cores,
             missing,
             kernel_us: look.kernel_us,
             // Only of this round: an earlier value would count the jobs since then as decisions.

@@ -445,6 +445,11 @@ impl Process {
         is_database(&self.name)
     }
 
+    /// Returns the cores that it may use, if they are fewer than those of the laboratory.
+    pub fn cores(&self) -> Option<u32> {
+        self.samples.iter().filter_map(|sample| sample.cores).max()
+    }
+
     /// Returns whether it generates the load or passes it on, and so is not part of the measured system.
     pub fn is_generator(&self) -> bool {
         is_load(&self.name)
@@ -483,6 +488,9 @@ pub struct ProcessSample {
     /// The part of the folder that is a log of bounded size; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<u64>,
+    /// Cores that it may use, if they are fewer than those of this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
     /// The readings that it lacks.
     #[serde(default, skip_serializing_if = "MissingReadings::is_nothing")]
     pub missing: MissingReadings,
