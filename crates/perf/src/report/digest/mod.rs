@@ -1,6 +1,7 @@
 //! The digest of a scenario: the figures and sentences that a report adds to its measurements. It is computed once, and the
 //! page, the JSON and the terminal show the same digest. Renderers compute no figure of their own.
 
+mod audits;
 mod bottleneck;
 mod conditions;
 mod costs;
@@ -17,6 +18,7 @@ use super::headline::{headline, place};
 use crate::machine;
 use crate::results::{Distance, Machine, Point, Report, Scenario};
 
+pub use audits::audited;
 pub use bottleneck::NEAR;
 pub(super) use conditions::plans;
 pub use conditions::{ConditionRow, Conditions};

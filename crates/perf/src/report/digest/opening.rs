@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::audits::audited;
 use super::bottleneck::{self, NEAR};
 use super::conditions::Known;
 use super::offered::OfferedLoad;
@@ -244,14 +245,14 @@ fn confidence(
     ) {
         at_most(Level::Fair, why);
     }
+    let clean = format!("audit clean ({})", audited(scenario));
     match standing {
         Standing::Unaudited => at_most(Level::Low, "not audited".to_owned()),
-        Standing::Findings(1) => at_most(Level::Fair, "1 warning, audit clean".to_owned()),
-        Standing::Findings(count) => {
-            at_most(Level::Fair, format!("{count} warnings, audit clean"));
-        }
+        Standing::Findings(1) => at_most(Level::Fair, format!("1 warning, {clean}")),
+        Standing::Findings(count) => at_most(Level::Fair, format!("{count} warnings, {clean}")),
+        // The other two were answered above.
         Standing::Good | Standing::AuditFailed | Standing::Unfinished => {
-            at_most(Level::High, "audit clean".to_owned());
+            at_most(Level::High, clean);
         }
     }
     if scenario

@@ -7,7 +7,7 @@ use super::load::{RUNS_FOLDER, TopicRun};
 use super::markdown::{Table, plain, shell};
 use super::measured::{further, metrics, table};
 use super::picture;
-use crate::report::digest::{Conditions, digest};
+use crate::report::digest::{Conditions, audited, digest};
 use crate::report::figures::{date, duration, figure};
 use crate::report::headline::{headline, main_metric};
 use crate::report::saved::shortfall;
@@ -142,17 +142,10 @@ fn limits(limits: &Limits) -> String {
 }
 
 fn audits(scenario: &Scenario) -> String {
-    let audits = scenario.points.iter().flat_map(|point| &point.audits);
-    let (mut count, mut checked) = (0u64, 0u64);
-    for audit in audits {
-        count += 1;
-        checked = checked.saturating_add(audit.transactions);
-    }
-    let noun = if count == 1 { "audit" } else { "audits" };
-    format!(
-        "clean: {count} {noun}, {} transactions checked",
-        figure(checked as f64)
-    )
+    let count = scenario.points.iter().map(|point| point.audits.len());
+    let noun = |count| if count == 1 { "audit" } else { "audits" };
+    let count: usize = count.sum();
+    format!("clean: {count} {}, {}", noun(count), audited(scenario))
 }
 
 /// Returns the first warning of each code, with the number of its points and repeats.

@@ -62,7 +62,7 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
         "| hardware | one machine: AMD EPYC 9B14, 2 cores, 16 GB memory, virtual, disk ext4 on vda, not rotating | Hardware of Corda Enterprise 4.0 |",
         "| version | tally 0.4.0 |",
         "| date | 2026-11-21 17:25 UTC |",
-        "| audit | clean: 1 audit, 24,310 transactions checked |",
+        "| audit | clean: 1 audit, a sample of 24,310 transactions checked, ",
         "[issue.json](runs/issue.json)",
         "To repeat it:\n\n```sh\ntally lab run issue --out run-issue\ntally lab save run-issue\nmake results\n```",
         "## Swap latency by parties, in four variants\n\n**Not measured yet.**",
