@@ -37,7 +37,7 @@ pub struct Jtl {
     stretches: Option<mpsc::SyncSender<Batches>>,
     sink: Option<SampleSink>,
     lost: u64,
-    writer: Option<JoinHandle<std::io::Result<Counts>>>,
+    writer: Option<JoinHandle<Ended>>,
 }
 
 /// The file that was written, and its counts.
@@ -70,6 +70,13 @@ struct Counts {
     every: u64,
 }
 
+/// The end of the writer: its counts, and the failure after which it wrote nothing more.
+#[derive(Debug)]
+struct Ended {
+    counts: Counts,
+    failure: Option<std::io::Error>,
+}
+
 impl Jtl {
     /// Begins a file of at most `bytes_max` bytes. It gets its name only when it is complete.
     ///
@@ -100,7 +107,7 @@ impl Jtl {
 
     /// Returns the sink for one stretch. `labels` names its kinds of work, `threads` is its number of workers or its
     /// limit of outstanding units. Rows that arrive after the next stretch has begun, or the file has ended, are dropped.
-    /// Rows after a disk failure count as lost.
+    /// After a disk failure there is no file, and the error at its end has the number of units.
     pub fn stretch(&mut self, labels: &[String], threads: u32) -> SampleSink {
         let (sink, rows) = SampleSink::channel();
         let labels = labels.iter().map(|label| one_line(label)).collect();
@@ -110,7 +117,7 @@ impl Jtl {
             rows,
         };
         if let Some(stretches) = &self.stretches {
-            // It fails only if the writer is gone after a disk failure, or this far behind. The rows then count as lost.
+            // It fails only if the writer is gone, or this far behind. The rows then count as lost.
             let _ = stretches.try_send(batches);
         }
         self.forget();
@@ -129,21 +136,12 @@ impl Jtl {
     /// Ends the file and gives it its name.
     ///
     /// # Errors
-    /// `lab.report_unwritten`; there is no file then.
+    /// `lab.report_unwritten`; there is no file then. The message has the number of units whose rows are lost.
     pub fn end(mut self) -> Result<JtlWritten, ReportError> {
-        self.stretches = None;
-        self.forget();
-        let ended = self.writer.take().map(JoinHandle::join);
-        let counts = match ended {
-            Some(Ok(counts)) => counts,
-            _ => Err(std::io::Error::other("the writer of samples ended early")),
-        };
-        let counts = counts
-            .and_then(|counts| fs::rename(&self.temporary, &self.path).map(|()| counts))
-            .map_err(|source| ReportError::Write {
-                path: self.path.display().to_string(),
-                source,
-            })?;
+        let counts = self.finish(true).map_err(|source| ReportError::Write {
+            path: self.path.display().to_string(),
+            source,
+        })?;
         Ok(JtlWritten {
             path: self.path.clone(),
             rows: counts.rows,
@@ -152,28 +150,60 @@ impl Jtl {
             lost: self.lost,
         })
     }
+
+    /// Waits for the writer, and gives the file its name; without a unit only if `may_be_empty`.
+    fn finish(&mut self, may_be_empty: bool) -> std::io::Result<Counts> {
+        self.stretches = None;
+        self.forget();
+        let ended = self.writer.take().map(JoinHandle::join);
+        let Some(Ok(Ended { counts, failure })) = ended else {
+            return Err(std::io::Error::other(
+                "the writer of samples ended early; all its rows are lost",
+            ));
+        };
+        let named = match failure {
+            Some(failure) => Err(failure),
+            None if counts.units == 0 && !may_be_empty => Ok(()),
+            None => fs::rename(&self.temporary, &self.path),
+        };
+        named.map(|()| counts).map_err(|error| {
+            let lost = format!("{error}; the rows of {} units are lost", counts.units);
+            std::io::Error::new(error.kind(), lost)
+        })
+    }
 }
 
 impl Drop for Jtl {
     fn drop(&mut self) {
-        self.stretches = None;
-        self.forget();
+        if self.writer.is_some() {
+            // A run that failed without ending the file keeps what it has measured. Nobody is left to be told of an error.
+            let _ = self.finish(false);
+        }
         // Removes an incomplete file. A complete one has been renamed.
         let _ = fs::remove_file(&self.temporary);
         let _ = fs::remove_file(self.temporary.with_extension("half"));
     }
 }
 
-/// Runs the writer's thread: stretch after stretch, until the sender is dropped.
-fn write(mut file: Samples, stretches: &mpsc::Receiver<Batches>) -> std::io::Result<Counts> {
+/// Runs the writer's thread: stretch after stretch, until the sender is dropped. After a failure it only counts units.
+fn write(mut file: Samples, stretches: &mpsc::Receiver<Batches>) -> Ended {
+    let mut failure = None;
     while let Ok(mut batches) = stretches.recv() {
         while let Some(rows) = batches.rows.blocking_recv() {
             for row in &rows {
-                file.row(row, &batches.labels, batches.threads)?;
+                if failure.is_some() {
+                    file.counts.units += 1;
+                } else {
+                    failure = file.row(row, &batches.labels, batches.threads).err();
+                }
             }
         }
     }
-    file.end()
+    let failure = failure.or_else(|| file.end().err());
+    Ended {
+        counts: file.counts,
+        failure,
+    }
 }
 
 /// The file, with its cap.
@@ -243,10 +273,9 @@ impl Samples {
         Ok(())
     }
 
-    fn end(mut self) -> std::io::Result<Counts> {
+    fn end(&mut self) -> std::io::Result<()> {
         self.to.flush()?;
-        self.to.get_ref().sync_all()?;
-        Ok(self.counts)
+        self.to.get_ref().sync_all()
     }
 }
 
@@ -325,7 +354,8 @@ mod tests {
         };
         stretches.send(one).expect("the writer listens");
         drop(stretches);
-        let counts = write(file, &batches).expect("written");
+        let Ended { counts, failure } = write(file, &batches);
+        assert!(failure.is_none(), "{failure:?}");
         let text = fs::read_to_string(&path).expect("text");
         let written = JtlWritten {
             path,
@@ -401,5 +431,33 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
         let error = Jtl::create(&folder.path().join("no/c.jtl"), 1).expect_err("no folder");
         assert_eq!(error.code(), "lab.report_unwritten");
+    }
+    #[test]
+    fn a_file_that_is_dropped_keeps_its_rows() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.jtl");
+        let mut jtl = Jtl::create(&path, JTL_BYTES_MAX).expect("begun");
+        let sink = jtl.stretch(&["x".into()], 1);
+        sink.send(vec![row(1), row(2)]);
+        drop(jtl);
+        let text = fs::read_to_string(&path).expect("there");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn a_failure_says_how_many_units_are_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // The file cannot get its name, because a folder has it.
+        let path = folder.path().join("a.jtl");
+        let mut jtl = Jtl::create(&path, JTL_BYTES_MAX).expect("begun");
+        let sink = jtl.stretch(&["x".into()], 1);
+        sink.send(vec![row(1), row(2)]);
+        fs::create_dir(&path).expect("made");
+        let error = jtl.end().expect_err("no file");
+        assert_eq!(error.code(), "lab.report_unwritten");
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let words = format!("{error} {}", source.unwrap_or_default());
+        assert!(words.contains("the rows of 2 units are lost"), "{words}");
     }
 }
