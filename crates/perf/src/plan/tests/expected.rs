@@ -59,6 +59,93 @@ fn a_stretch_ends_by_its_count_or_its_time() {
 }
 
 #[test]
+fn a_stretch_takes_the_round_trips_of_its_units_over_links() {
+    let common = |ms: f64| format!("[network]\nbanks = 5\n[network.link]\ndelay_ms = {ms}\n");
+    let of_payee =
+        "[network]\nbanks = 2\n[network.link]\n[network.nodes.bank-2.link]\ndelay_ms = 80\n"
+            .to_owned();
+    let database =
+        "[network]\nbanks = 2\ndatabase = 'postgres'\ndatabase_latency_ms = 10\n".to_owned();
+    let swap = |how: &str| format!("kind = 'swap'\nparties = 4\ndepth = 2\n{how}");
+    let in_turn = swap("sessions = 'sequential'\nresolution = 'single'");
+    for (network, work, outstanding, count, seconds) in [
+        (common(50.0), "kind = 'issue'", 1, 30, 30.0 / 200.0),
+        // 5 ms and two round trips.
+        (common(50.0), "kind = 'pay'", 1, 30, 30.0 * 0.205),
+        (common(0.0), "kind = 'pay'", 1, 30, 30.0 * 0.005),
+        // Only the payee is far away.
+        (of_payee.clone(), "kind = 'pay'", 1, 30, 30.0 * 0.165),
+        // A hundred at a time hide the delay.
+        (of_payee, "kind = 'pay'", 100, 1_000, 1_000.0 / 200.0),
+        // Asked, signed, notarised, delivered, and a back chain fetched.
+        (common(50.0), &*swap(""), 1, 30, 30.0 * (0.028 + 0.5)),
+        // Two minutes, as the scenario says: 37 round trips of 100 ms.
+        (common(50.0), &*in_turn, 1, 30, 30.0 * (0.357 + 3.7)),
+        (database, "kind = 'pay'", 1, 30, 30.0 * 0.035),
+    ] {
+        let plan = good(&format!(
+            "{network}[work]\n{work}\n[load]\noutstanding = {outstanding}\n[run]\nwarm_up_s = 0\nrepeats = 1\nseconds = 999\n\
+             count = {count}\n"
+        ));
+        let found = plan.stretch_seconds_expected();
+        assert!(
+            (found / seconds - 1.0).abs() < 0.01,
+            "{network} {work}: {found} {seconds}"
+        );
+    }
+}
+
+#[test]
+fn bringing_up_copies_moves_and_settling_count() {
+    let base = "[work]\nkind = 'pay'\n[run]\nwarm_up_s = 0\nseconds = 10\n";
+    let swap = |count: u64| {
+        format!(
+            "[network]\nbanks = 2\n[work]\nkind = 'swap'\ndepth = 1\n[load]\noutstanding = 1\n[run]\nwarm_up_s = 0\nrepeats = 5\ncount = \
+             {count}\nseconds = 999\n"
+        )
+    };
+    let linked = |ms: u32| {
+        format!("[network]\nbanks = 2\n[network.link]\ndelay_ms = {ms}\n{base}repeats = 1\n")
+    };
+    let chain = |extra: &str| {
+        format!("[chain]\nblock_s = 5\n{extra}\n[run]\nseconds = 10\nwarm_up_s = 0\nrepeats = 2\n")
+    };
+    let notaries = |interleave: bool| {
+        format!(
+            "{base}repeats = 2\ninterleave = {interleave}\n[[sweep]]\nset = 'network.notary'\nvalues = ['single', 'validating']\n"
+        )
+    };
+    for (name, one, two, expected) in [
+        // Three round trips of 200 ms to connect, and two to deliver.
+        ("links", linked(0), linked(100), 3.0 * 0.2 + 2.0 * 0.2),
+        // 14 ms and 4 ms to prepare each; four more lives begin with a copy and are audited.
+        (
+            "copies",
+            swap(256),
+            swap(300),
+            44.0 * (5.0 * 0.014 + 0.004) + 4.0 * (2.1 + 2.0),
+        ),
+        // Each of two repeats waits one block longer, up to its limit.
+        (
+            "settling",
+            chain("drain_s = 5"),
+            chain("drain_s = 300"),
+            2.0 * 15.0,
+        ),
+        ("history", chain(""), chain("history = 100000"), 2.0 * 5.0),
+        // Another notary is another network, once or in every round.
+        ("moves", notaries(false), notaries(true), 3.8 + 0.3),
+    ] {
+        let [one, two] = [one, two].map(|text| good(&text).seconds_expected());
+        let found = two - one;
+        assert!(
+            (found - expected).abs() < 0.35,
+            "{name}: {found}, not {expected}"
+        );
+    }
+}
+
+#[test]
 fn shipped_scenarios_are_estimated_by_count_and_stay_small() {
     for shipped in SHIPPED {
         for full in [false, true] {
@@ -92,13 +179,14 @@ fn audits_of_files_count_for_each_fresh_stretch_and_once_otherwise() {
         plan.expect("in order").seconds_expected()
     };
     let without_files = seconds("temperature = 'present'", "");
+    // Two more lives begin with a copy in a fresh network, 4.1 s each.
     // 100 files of 10 MB move in 3.57 s, and are prepared in 3.57 s. Reading them back takes 5 s at each bank.
     for (work, run, expected) in [
         ("", "fresh = false", 30.0 + 14.29),
-        ("", "fresh = true", 30.0 + 14.29),
-        ("temperature = 'sent'", "fresh = true", 45.0 + 17.86),
+        ("", "fresh = true", 30.0 + 14.29 + 8.2),
+        ("temperature = 'sent'", "fresh = true", 45.0 + 17.86 + 8.2),
         ("size_max = 90_000_000", "fresh = false", 30.0 + 71.43),
-        ("size_max = 90_000_000", "fresh = true", 90.0 + 71.43),
+        ("size_max = 90_000_000", "fresh = true", 90.0 + 71.43 + 8.2),
     ] {
         let found = seconds(work, run) - without_files;
         assert!((found - expected).abs() < 0.1, "{work} {run}: {found}");
