@@ -157,7 +157,7 @@ fn or_0(known: Option<f64>) -> f64 {
     known.unwrap_or(0.0)
 }
 
-/// Returns whether a process is a node, which counts commits and what it sends.
+/// Returns whether a process is a node, which counts its commits and the bytes that it sends.
 fn is_node(process: &Process) -> bool {
     !process.is_generator() && !process.is_database()
 }

@@ -88,7 +88,7 @@ impl Plan {
         })
     }
 
-    /// Returns how many times a point begins a life of its network: from a copy if its units use up their preparation, or anew if it is
+    /// Returns how many times a point begins a life of its network: from a copy if its units use up their preparation, or empty if it is
     /// to be fresh.
     fn lives(&self) -> f64 {
         let repeats = f64::from(self.run.repeats);

@@ -79,7 +79,7 @@ impl Trips {
 }
 
 impl Network {
-    /// Returns the delay one way between two nodes, milliseconds. A node's own link replaces the common one. Of two own links, the
+    /// Returns the delay one way between two nodes, milliseconds. A node's own link replaces the common one. If both have one, the
     /// slower one counts.
     fn delay_ms(&self, one: &str, other: &str) -> f64 {
         let own = |name: &str| Some(self.nodes.get(name)?.link?.delay_ms);

@@ -30,7 +30,7 @@ pub struct NodeCost {
     pub serial_us_per_unit: Option<f64>,
 }
 
-/// Resources for one unit of work, the mean over the repeats. What could not be observed of every process is null.
+/// Resources for one unit of work, the mean over the repeats. A value that one process lacks is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Processor time over all repeats together, core-seconds.

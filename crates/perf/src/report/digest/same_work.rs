@@ -6,7 +6,7 @@ use toml::Value;
 
 use crate::plan::{Plan, Work};
 
-/// Knobs that say how a unit is done, and not what it does. All others change the work of a unit: its states, its parties, its
+/// Knobs that change only the manner of a unit. All others change the work of a unit: its states, its parties, its
 /// files, its history.
 const MANNER: [&str; 11] = [
     "anonymous",

@@ -63,7 +63,7 @@ fn reduce_point(point: &mut Point, is_alone: bool) {
         // The summary is computed from the rounded figures, as a reader of the file computes it.
         let named = |(name, value): (&str, f64)| (name.to_owned(), rounded(value));
         let figures: BTreeMap<String, f64> = figures.into_iter().map(named).collect();
-        // With one repeat, the interval of a drift is that of its line. Of several repeats it is that of their drifts.
+        // The interval of a drift is that of its line if there is one repeat. Several repeats have the interval of their drifts.
         let mut blocks = drift_blocks(stretch);
         blocks.retain(|_, _| has_lines);
         for (at, value) in blocks.values_mut().flatten() {

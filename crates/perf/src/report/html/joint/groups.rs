@@ -60,8 +60,8 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Returns the groups of at least two scenarios. A scenario that failed is in none, since its figures are not valid. One that differs in
-/// work or in what it varies has its own section alone.
+/// Returns the groups of at least two scenarios. A scenario that failed is in none, since its figures are not valid. One with other
+/// work, or with another varied setting, has its own section alone.
 pub fn groups(report: &Report) -> Vec<Group<'_>> {
     let mut groups: Vec<Vec<Planned<'_>>> = Vec::new();
     for planned in report.scenarios.iter().filter_map(Planned::of) {
