@@ -23,6 +23,7 @@ mod points;
 mod read;
 mod reader;
 mod reference;
+mod same_work;
 mod shipped;
 mod source;
 #[cfg(test)]
@@ -43,5 +44,6 @@ pub use model::{
 pub use open::{Options, open, parse};
 pub use points::PointPlan;
 pub use reference::reference_page;
+pub use same_work::{is_same_work, recorded_points};
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use source::Place;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::compare::{Case, CompareError, Design, PAIRS_MIN, compare};
 use super::comparison::{Comparison, LeftOut, Side};
+use crate::plan::{PointPlan, is_same_work, recorded_points};
 use crate::results::{CaseResult, Point, Report, Scenario, Stretch};
 
 /// Compares finished reports, each with the first, in their common points. Runs at different times differ by more than
@@ -18,27 +19,38 @@ pub fn compare_reports(reports: &[(Side, Report)]) -> Result<Comparison, Compare
     let mut cases = Vec::new();
     let mut left_out = Vec::new();
     for scenario in &first.scenarios {
+        let here = recorded(scenario);
+        let there = others.iter().map(|(_, other)| {
+            let same = same_scenario(first, other, scenario)?;
+            Some((same, recorded(same)))
+        });
+        let there: Vec<Option<(&Scenario, Vec<PointPlan>)>> = there.collect();
         for point in &scenario.points {
             let at = words(scenario, &point.at, first.scenarios.len() > 1);
-            let same = others.iter().map(|(_, other)| {
-                let other = same_scenario(first, other, scenario)?;
-                other
-                    .points
-                    .iter()
-                    .find(|other| same_place(&other.at, &point.at))
+            let same = there.iter().map(|other| {
+                let (other, plans) = other.as_ref()?;
+                let mut points = other.points.iter();
+                let same = points.find(|other| same_place(&other.at, &point.at))?;
+                Some((same, does_other_work(&here, plans, &point.at, &same.at)))
             });
-            let same: Option<Vec<&Point>> = same.collect();
-            let Some(same) = same else {
-                let why = "not every report has this point".to_owned();
+            let same: Option<Vec<(&Point, bool)>> = same.collect();
+            let mut leave_out = |why: &str| {
                 left_out.push(LeftOut {
-                    at,
+                    at: at.clone(),
                     metric: String::new(),
-                    why,
+                    why: why.to_owned(),
                 });
+            };
+            let Some(same) = same else {
+                leave_out("not every report has this point");
                 continue;
             };
+            if same.iter().any(|(_, is_other_work)| *is_other_work) {
+                leave_out("the reports do different work here");
+                continue;
+            }
             let stretches = std::iter::once(point)
-                .chain(same)
+                .chain(same.into_iter().map(|(point, _)| point))
                 .map(|point| point.stretches.clone());
             cases.push(Case {
                 at,
@@ -56,6 +68,37 @@ pub fn compare_reports(reports: &[(Side, Report)]) -> Result<Comparison, Compare
     );
     comparison.notes.extend(doubts(reports));
     Ok(comparison)
+}
+
+/// Returns the plans of a scenario's points; none if its source cannot be read.
+fn recorded(scenario: &Scenario) -> Vec<PointPlan> {
+    recorded_points(&scenario.name, &scenario.source)
+}
+
+/// Returns whether the plans at two positions are known to do different work.
+fn does_other_work(
+    here: &[PointPlan],
+    there: &[PointPlan],
+    one: &[CaseResult],
+    other: &[CaseResult],
+) -> bool {
+    let here = here.iter().find(|planned| planned.at == one);
+    let there = there.iter().find(|planned| planned.at == other);
+    let plans = here.zip(there);
+    plans.is_some_and(|(one, other)| !is_same_work(&one.plan, &other.plan))
+}
+
+/// Returns whether points that differ on an axis alone do different work.
+fn axis_changes_work(scenario: &Scenario, axis: &str) -> bool {
+    let points = recorded(scenario);
+    let elsewhere = |point: &PointPlan| -> Vec<CaseResult> {
+        let cases = point.at.iter().filter(|case| case.axis != axis);
+        cases.cloned().collect()
+    };
+    points.iter().any(|one| {
+        let mut alike = points.iter();
+        alike.any(|two| elsewhere(one) == elsewhere(two) && !is_same_work(&one.plan, &two.plan))
+    })
 }
 
 /// A position on the other axes, with the stretches of each side there.
@@ -142,6 +185,11 @@ pub fn compare_axis(report: &Report, axis: &str) -> Result<Comparison, CompareEr
     if design == Design::Separate {
         comparison.notes.push(format!(
             "Fewer than {PAIRS_MIN} repeats in turns: the cases were tested as separate runs, which sees less and takes drift for change. Run with `--set run.repeats={PAIRS_MIN} --set run.interleave=true`."
+        ));
+    }
+    if axis_changes_work(scenario, axis) {
+        comparison.notes.push(format!(
+            "The cases of {axis} do different work: a change between them is no gain or loss."
         ));
     }
     comparison.notes.extend(doubts_of("the report", report));
@@ -354,6 +402,50 @@ mod tests {
             error.to_string().contains("it has parties, variant"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn points_with_other_work_are_not_compared() {
+        let source = |states: u32, variants: &str| {
+            format!(
+                "[work]\nkind = 'pay'\nstates = {states}\n[[sweep]]\nlabel = 'parties'\nset = 'load.outstanding'\nvalues = [4, 5]\n\
+                 [[sweep]]\nlabel = 'variant'\n{variants}"
+            )
+        };
+        let cases = |slow: &str| {
+            format!("[[sweep.case]]\nname = 'plain'\n[[sweep.case]]\nname = 'slow'\nset.{slow}\n")
+        };
+        let same = cases("work.anonymous = true");
+        let side = |name: &str| Side {
+            name: name.to_owned(),
+            about: String::new(),
+        };
+        let report = |source: String| {
+            let mut report = swept(12, |_| 0);
+            report.scenarios[0].source = source;
+            report
+        };
+        let a = report(source(1, &same));
+        for (states, left_out) in [(1, 0), (5, 4)] {
+            let reports = [
+                (side("A"), a.clone()),
+                (side("B"), report(source(states, &same))),
+            ];
+            let found = compare_reports(&reports);
+            match left_out {
+                4 => assert!(matches!(found, Err(CompareError::Nothing(_))), "{found:?}"),
+                _ => assert_eq!(found.expect("compared").left_out.len(), left_out),
+            }
+        }
+        for (slow, is_noted) in [("work.anonymous = true", false), ("work.states = 9", true)] {
+            let report = report(source(1, &cases(slow)));
+            let found = compare_axis(&report, "variant").expect("twelve rounds");
+            let is_found = found
+                .notes
+                .iter()
+                .any(|note| note.contains("different work"));
+            assert_eq!(is_found, is_noted, "{slow}");
+        }
     }
 
     #[test]

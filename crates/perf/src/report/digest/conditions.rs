@@ -6,8 +6,8 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::plan::{
-    ChainPlan, ConnectorProgram, DatabaseKind, Load, NoChecks, NotaryBackend, NotaryKind, Options,
-    Plan, PointPlan, Shape, Target, Think, Work, parse,
+    ChainPlan, ConnectorProgram, DatabaseKind, Load, NotaryBackend, NotaryKind, Plan, PointPlan,
+    Shape, Target, Think, Work, recorded_points,
 };
 use crate::report::figures::{bytes, duration, figure};
 use crate::results::{CONDITIONS, Machine, Point, Published, Scenario, Stretch};
@@ -108,11 +108,7 @@ fn plan_at(scenario: &Scenario, point: &Point) -> Option<Plan> {
 
 /// Reads the scenarios of all points from the source that the report holds; none if it cannot be read.
 pub(in crate::report) fn plans(scenario: &Scenario) -> Vec<PointPlan> {
-    let source = scenario.source.as_bytes();
-    let (name, options) = (&scenario.name, Options::default());
-    let plan = parse(name, "report", source, &options, &NoChecks);
-    let points = plan.ok().and_then(|plan| plan.points().ok());
-    points.unwrap_or_default()
+    recorded_points(&scenario.name, &scenario.source)
 }
 
 fn ours(key: &str, machine: &Machine, plan: Option<&Plan>, point: Option<&Point>) -> String {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::conditions::plans;
-use super::same_work::is_same_work;
+use crate::plan::is_same_work;
 use crate::report::headline::{base, is_numeric, main_metric};
 use crate::report::units::{Better, Metric};
 use crate::results::{Estimate, Point, Scenario};

@@ -9,7 +9,6 @@ mod growth;
 mod offered;
 mod opening;
 mod round_trips;
-mod same_work;
 mod standing;
 
 use serde::Serialize;
@@ -27,7 +26,6 @@ pub use growth::{Growth, SpeedUp};
 pub use offered::{OfferedLoad, OfferedRate};
 pub use opening::{Confidence, Opening};
 pub use round_trips::RoundTrips;
-pub use same_work::is_same_work;
 pub use standing::Standing;
 
 /// The statements of a report about a scenario beyond its measurements.

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Group, lines};
-use crate::plan::{NoChecks, Options, PointPlan, parse};
-use crate::report::digest::is_same_work;
+use crate::plan::{NoChecks, Options, PointPlan, is_same_work, parse};
 use crate::report::headline::{is_numeric, main_metric};
 use crate::results::{Report, Scenario};
 

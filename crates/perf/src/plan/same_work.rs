@@ -1,10 +1,13 @@
-//! Whether two points do the same work, so that their figures can be compared.
+//! Whether two points do the same work, so that their figures can be compared, and the points of a scenario that a report holds.
 
 use std::collections::BTreeMap;
 
 use toml::Value;
 
-use crate::plan::{Plan, Work};
+use super::checks::NoChecks;
+use super::model::{Plan, Work};
+use super::open::{Options, parse};
+use super::points::PointPlan;
 
 /// Knobs that change only the manner of a unit. All others change the work of a unit: its states, its parties, its
 /// files, its history.
@@ -21,6 +24,19 @@ const MANNER: [&str; 11] = [
     "symbol",
     "window_ms",
 ];
+
+/// Returns the points of a scenario from the source that a report holds; none if it cannot be read.
+pub fn recorded_points(name: &str, source: &str) -> Vec<PointPlan> {
+    let plan = parse(
+        name,
+        "report",
+        source.as_bytes(),
+        &Options::default(),
+        &NoChecks,
+    );
+    let points = plan.ok().and_then(|plan| plan.points().ok());
+    points.unwrap_or_default()
+}
 
 /// Returns whether the units of two plans do the same work.
 pub fn is_same_work(one: &Plan, two: &Plan) -> bool {
@@ -39,7 +55,6 @@ fn amount(work: &Work) -> (String, u32, BTreeMap<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{NoChecks, Options, parse};
 
     #[test]
     fn work_is_the_same_if_only_its_manner_differs() {
