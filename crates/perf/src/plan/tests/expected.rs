@@ -5,6 +5,12 @@ use crate::plan::{NoChecks, Options, Plan, SHIPPED, open, parse};
 use super::good;
 use crate::results::samples_needed;
 
+/// Returns a scenario with any knobs.
+fn unchecked(text: &str) -> Plan {
+    let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks);
+    plan.unwrap_or_else(|error| panic!("{error}\nin\n{text}"))
+}
+
 /// Returns a scenario of one stretch.
 fn plan(work: &str, load: &str, run: &str) -> Plan {
     good(&format!(
@@ -83,7 +89,7 @@ fn a_stretch_takes_the_round_trips_of_its_units_over_links() {
         (common(50.0), &*in_turn, 1, 30, 30.0 * (0.357 + 3.7)),
         (database, "kind = 'pay'", 1, 30, 30.0 * 0.035),
     ] {
-        let plan = good(&format!(
+        let plan = unchecked(&format!(
             "{network}[work]\n{work}\n[load]\noutstanding = {outstanding}\n[run]\nwarm_up_s = 0\nrepeats = 1\nseconds = 999\n\
              count = {count}\n"
         ));
@@ -136,7 +142,7 @@ fn bringing_up_copies_moves_and_settling_count() {
         // Another notary is another network, once or in every round.
         ("moves", notaries(false), notaries(true), 3.8 + 0.3),
     ] {
-        let [one, two] = [one, two].map(|text| good(&text).seconds_expected());
+        let [one, two] = [one, two].map(|text| unchecked(&text).seconds_expected());
         let found = two - one;
         assert!(
             (found - expected).abs() < 0.35,
@@ -175,8 +181,7 @@ fn audits_of_files_count_for_each_fresh_stretch_and_once_otherwise() {
             "[work]\nkind = 'transfer-attachment'\nsize = 10_000_000\n{work}\n[load]\noutstanding = 100\n\
              [run]\nwarm_up_s = 0\nrepeats = 3\ncount = 100\n{run}\n"
         );
-        let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks);
-        plan.expect("in order").seconds_expected()
+        unchecked(&text).seconds_expected()
     };
     let without_files = seconds("temperature = 'present'", "");
     // Two more lives begin with a copy in a fresh network, 4.1 s each.
