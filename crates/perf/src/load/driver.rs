@@ -31,6 +31,16 @@ pub struct Fault {
     pub message: String,
 }
 
+impl Fault {
+    /// Creates a fault.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+}
+
 /// The intensity and duration of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {

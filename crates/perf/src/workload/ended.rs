@@ -25,10 +25,7 @@ pub struct Failed {
 impl Failed {
     /// Creates a failure with this code.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::from(Fault {
-            code: code.into(),
-            message: message.into(),
-        })
+        Self::from(Fault::new(code, message))
     }
 }
 

@@ -43,10 +43,9 @@ impl Delivered {
 /// Converts the outcome of a flow that ended well. Any other outcome is a fault.
 pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fault> {
     if outcome.status != FlowStatus::Delivered {
-        return Err(Fault {
-            code: format!("lab.{}", outcome.status.as_str()),
-            message: format!("flow {} is not delivered", outcome.flow_id),
-        });
+        let code = format!("lab.{}", outcome.status.as_str());
+        let message = format!("flow {} is not delivered", outcome.flow_id);
+        return Err(Fault::new(code, message));
     }
     Ok(Delivered {
         transactions: hashes(&outcome.transactions)?,
@@ -70,12 +69,9 @@ pub(super) fn recorded(ids: Vec<String>, retries: u32) -> Result<Delivered, Fail
 }
 
 fn hashes(ids: &[String]) -> Result<Vec<Hash>, Fault> {
-    ids.iter()
-        .map(|id| {
-            id.parse().map_err(|error| Fault {
-                code: BAD_ANSWER.to_owned(),
-                message: format!("{id:?}: {error}"),
-            })
-        })
-        .collect()
+    let parse = |id: &String| {
+        let parsed = id.parse();
+        parsed.map_err(|error| Fault::new(BAD_ANSWER, format!("{id:?}: {error}")))
+    };
+    ids.iter().map(parse).collect()
 }
