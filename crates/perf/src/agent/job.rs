@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use client::{Client, Endpoint};
+use client::Endpoint;
 use tokio::sync::mpsc;
 
 use super::channel::{Channel, Gone, Sender};
-use super::wire::{Ask, COORDINATOR_SILENCE_MAX, Job, Progress, Tell};
+use super::wire::{Ask, COORDINATOR_SILENCE_MAX, Job, NodeAccess, Progress, Tell};
 use crate::load::Live;
 use crate::load::engine::{
-    self, Clock, Driven, Ended, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice,
-    SliceSink, Stop,
+    self, Clock, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice, SliceSink, Stop,
 };
 use crate::measure::whole_micros;
 use crate::results::Stretch;
@@ -69,24 +68,16 @@ async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>
     if job.workers > WORKERS_MAX {
         return Err(bad(format!("more than {WORKERS_MAX} workers")));
     }
-    let endpoint = |at: usize| {
-        let node = &job.banks[at];
-        Endpoint {
-            address: node.address.clone(),
-            server_name: node.server_name.clone(),
-            root_pem: node.root_pem.clone(),
-            token: node.token.clone(),
-        }
+    let endpoint = |node: &NodeAccess| Endpoint {
+        address: node.address.clone(),
+        server_name: node.server_name.clone(),
+        root_pem: node.root_pem.clone(),
+        token: node.token.clone(),
     };
-    let client = |at: usize| Client::new(endpoint(at));
-    let mut banks = Vec::with_capacity(job.banks.len());
-    for (at, node) in job.banks.iter().enumerate() {
-        let mut bank = SiteNode::new(node.name.clone(), client(at)?).with_endpoint(endpoint(at));
-        for _ in 1..job.streams.clamp(1, STREAMS_MAX) {
-            bank = bank.with_stream(client(at)?.stream());
-        }
-        banks.push(bank);
-    }
+    let streams = job.streams.clamp(1, STREAMS_MAX);
+    let banks = job.banks.iter();
+    let banks = banks.map(|node| SiteNode::connect(node.name.clone(), endpoint(node), streams));
+    let banks: Vec<SiteNode> = banks.collect::<Result<_, _>>()?;
     // Detects unreachable nodes before the stretch begins.
     for bank in &banks {
         bank.client().health().await?;
@@ -147,10 +138,8 @@ async fn ready(
         slices,
         rows,
     };
-    let driven = Arc::new(Driving(Arc::clone(mix)));
     let load = async {
-        let stretch =
-            engine::stretch(clock, &driven, &job.load, &settings, &around, async {}).await;
+        let stretch = engine::stretch(clock, mix, &job.load, &settings, &around, async {}).await;
         drop(around);
         stretch
     };
@@ -184,24 +173,6 @@ async fn ready(
         }
     };
     Ok(Some((stretch, reporter.progress(0))))
-}
-
-/// Runs a mix in the load engine.
-struct Driving(Arc<Mix>);
-
-impl Driven for Driving {
-    async fn run(&self, slot: u32, unit: u64) -> Ended {
-        let (work, ended) = self.0.invoke(slot, unit).await;
-        let (outcome, retries) = match ended {
-            Ok(tried) => (Ok(()), tried.retries),
-            Err(failed) => (Err(failed.fault), failed.retries),
-        };
-        Ended {
-            work,
-            outcome,
-            retries,
-        }
-    }
 }
 
 struct Reporter {

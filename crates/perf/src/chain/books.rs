@@ -1,8 +1,9 @@
 //! Accepted payments, kept until the audit.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use primitives::Hash;
 
 use super::TxKey;
+use crate::audit::Sample;
 
 /// Upper limit on accepted payments kept: 48 bytes each.
 pub const KEPT_MAX: usize = 4_000_000;
@@ -18,75 +19,65 @@ pub struct Accepted {
     pub node: u32,
 }
 
-/// The books. Beyond [`KEPT_MAX`] they keep every second payment, then every fourth, and so on, chosen by their keys.
-#[derive(Debug)]
-pub struct Books {
+/// All accepted payments of a load. Beyond [`KEPT_MAX`] every second one is kept, then every fourth, and so on, chosen by
+/// their keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcceptedPayments {
     kept_max: usize,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
     kept: Vec<Accepted>,
     total: u64,
-    /// A payment is kept if its key has these bits clear.
-    mask: u32,
+    sample: Sample,
 }
 
-impl Default for Books {
+impl Default for AcceptedPayments {
     fn default() -> Self {
         Self::keeping(KEPT_MAX)
     }
 }
 
-impl Books {
+impl AcceptedPayments {
     /// Creates books that keep this many.
     #[must_use]
     pub fn keeping(kept_max: usize) -> Self {
         Self {
             kept_max: kept_max.max(1),
-            inner: Mutex::default(),
+            kept: Vec::new(),
+            total: 0,
+            sample: Sample::ALL,
         }
     }
 
     /// Records a payment.
-    pub fn accept(&self, accepted: Accepted) {
-        let mut inner = self.lock();
-        inner.total += 1;
-        while inner.kept.len() >= self.kept_max && inner.mask < u32::MAX {
-            inner.mask = inner.mask << 1 | 1;
-            let mask = inner.mask;
-            inner.kept.retain(|kept| is_kept(&kept.key, mask));
+    pub fn accept(&mut self, accepted: Accepted) {
+        self.total += 1;
+        while self.kept.len() >= self.kept_max && self.sample != self.sample.halved() {
+            self.sample = self.sample.halved();
+            let sample = self.sample;
+            self.kept.retain(|kept| is_kept(&kept.key, sample));
         }
-        if is_kept(&accepted.key, inner.mask) && inner.kept.len() < self.kept_max {
-            inner.kept.push(accepted);
+        if is_kept(&accepted.key, self.sample) && self.kept.len() < self.kept_max {
+            self.kept.push(accepted);
         }
     }
 
     /// Returns how many were accepted in all.
+    #[must_use]
     pub fn total(&self) -> u64 {
-        self.lock().total
+        self.total
     }
 
     /// Returns the kept payments by key, and the number of payments that each stands for.
+    #[must_use]
     pub fn kept(&self) -> (Vec<Accepted>, u64) {
-        let inner = self.lock();
-        let mut kept = inner.kept.clone();
-        let every = u64::from(inner.mask) + 1;
-        drop(inner);
+        let mut kept = self.kept.clone();
         kept.sort_unstable();
-        (kept, every)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        (kept, self.sample.one_in())
     }
 }
 
-/// Returns whether a key is kept. The end of a key is practically random.
-fn is_kept(key: &TxKey, mask: u32) -> bool {
-    let [.., a, b, c, d] = key.0;
-    u32::from_be_bytes([a, b, c, d]) & mask == 0
+/// Returns whether a key is kept. A key is a hash, so its beginning is random.
+fn is_kept(key: &TxKey, sample: Sample) -> bool {
+    sample.has(&Hash::from_bytes(key.0))
 }
 
 #[cfg(test)]
@@ -95,9 +86,9 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_a_share_is_kept_and_all_are_counted() {
-        let books = Books::keeping(100);
+        let mut books = AcceptedPayments::keeping(100);
         for number in 0..10_000u32 {
-            let key = TxKey(*primitives::Hash::plain(&number.to_be_bytes()).as_bytes());
+            let key = TxKey(*Hash::plain(&number.to_be_bytes()).as_bytes());
             books.accept(Accepted {
                 key,
                 due_ms: 0,
@@ -109,7 +100,7 @@ mod tests {
         assert!((128..=512).contains(&every), "{every}");
         assert!((20..=100).contains(&kept.len()), "{}", kept.len());
         assert!(kept.is_sorted());
-        let few = Books::default();
+        let mut few = AcceptedPayments::default();
         few.accept(kept[0]);
         assert_eq!(few.kept(), (vec![kept[0]], 1));
     }

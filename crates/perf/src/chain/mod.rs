@@ -4,9 +4,9 @@
 //! both.
 //!
 //! Modules in reading order: `target` (the interface), `ours` (our own nodes), `nxt` (the second driver, and a small fake
-//! of such a server). `payments` with `books` and `backlog` is the load, the accepted payments and the limit on waiting
-//! ones. `watch` with `line` follows a node's main chain as it grows. `audit`, and `analysis` with `outcome`, evaluate a
-//! finished run.
+//! of such a server). `site` with `backlog` sends payments and limits the waiting ones, and `books` keeps the accepted ones. The unit
+//! itself is the workload `payment`. `watch` with `line` follows a node's main chain as it grows. `audit`, and `analysis`
+//! with `outcome`, evaluate a finished run.
 
 pub mod analysis;
 pub mod audit;
@@ -17,14 +17,16 @@ pub mod line;
 pub mod nxt;
 pub mod ours;
 pub mod outcome;
-pub mod payments;
+mod site;
 #[cfg(test)]
 mod staged;
 mod target;
 pub mod watch;
 
+pub use crate::workload::Boxed;
 pub use codes::ERRORS;
+pub use site::ChainSite;
 pub use target::{
-    ANSWER_TRANSACTIONS_MAX, BlockSeen, Boxed, Chain, ChainId, ChainStatus, ChainTarget,
-    ChildCount, Detail, Fate, Moved, Payment, TxKey,
+    ANSWER_TRANSACTIONS_MAX, BlockSeen, Chain, ChainId, ChainStatus, ChainTarget, ChildCount,
+    Detail, Fate, Moved, Payment, TxKey,
 };

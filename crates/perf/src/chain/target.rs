@@ -1,15 +1,11 @@
 //! The interface of a chain's node to the load.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 
 use crate::load::Fault;
-
-/// A boxed future, for a trait that is used as an object.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::workload::Boxed;
 
 /// A chain's number; the parent's is 1.
 #[derive(

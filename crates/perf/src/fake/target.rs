@@ -59,7 +59,7 @@ impl<C: Clock> Target<C> {
 }
 
 impl<C: Clock> Driven for Target<C> {
-    async fn run(&self, _slot: u32, unit: u64) -> Ended {
+    async fn run(&self, _slot: u32, unit: u64, _due: Duration) -> Ended {
         let (retries, outcome) = self.serve(unit).await;
         Ended {
             work: 0,

@@ -1,69 +1,61 @@
-//! The course of one scenario: its stretches, the changes to the network between them, and the audits.
-//!
-//! A *life* is the time of a network between two beginnings: from its bootstrap, a wipe or a restored copy until the next of
-//! them, or the end. Everything that ran in a life is audited at its end, once, with the books kept through all of it.
-
-mod life;
-mod ready;
-pub(super) mod shown;
+//! The course of one scenario: its stretches, the changes to the targets between them, and the audits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
 
 use super::each_unit::EachUnit;
 use super::error::RunError;
-use super::event::{Event, Events, Step};
-use super::ground::{Ground, GroundKey};
+use super::event::Step;
+use super::life::{LastStretch, LifeEnd};
 use super::prepared::Prepared;
 use super::schedule::{Turn, turns};
+use super::shown::Shown;
 use super::stretch::{Measure, outstanding};
-use super::{Options, label, samples_labels};
+use super::target::{NextStretch, RunContext, Target, TargetKey, open};
+use super::{label, samples_labels};
+use crate::load::engine::SampleSink;
 use crate::plan::{FaultKind, Plan, PointPlan};
 use crate::report::Jtl;
-use crate::results::{AuditResult, Point};
-use crate::workload::{Mix, Site};
-use life::Life;
-use shown::Shown;
-
-/// Time for an audit by a connector after the run was stopped.
-const AUDIT_AFTER_STOP_MAX: Duration = Duration::from_secs(60);
+use crate::results::Point;
+use crate::workload::Mix;
 
 /// A scenario in progress.
 pub(super) struct Course<'a> {
-    pub plan: &'a Plan,
-    pub options: &'a Options,
-    pub events: &'a Events,
-    pub points: &'a [PointPlan],
+    plan: &'a Plan,
+    context: RunContext<'a>,
+    points: &'a [PointPlan],
     /// Executables of points that have their own.
-    pub binaries: &'a [Option<PathBuf>],
-    pub mixes: &'a [Arc<Mix>],
-    /// The origin of the time axis.
-    pub epoch: Instant,
+    binaries: &'a [Option<PathBuf>],
+    mixes: &'a [Arc<Mix>],
     /// The results, point by point.
-    pub results: &'a mut [Point],
+    results: &'a mut [Point],
     /// The destination of every unit, if samples are written.
-    pub jtl: Option<&'a mut Jtl>,
+    jtl: Option<&'a mut Jtl>,
     /// The preparation that each point needs.
     prepared: Vec<Arc<Prepared>>,
-    grounds: Vec<(GroundKey, Ground)>,
-    /// The index of the ground that the last stretch ran on.
+    targets: Vec<(TargetKey, Box<dyn Target>)>,
+    /// The index of the target that the last stretch ran on.
     here: usize,
-    life: Option<Life>,
+    /// The last stretch of the present life, which has not been audited.
+    ran: Option<Ran>,
     last: Option<Turn>,
     units: Arc<AtomicU64>,
 }
 
+/// A stretch that ran.
+struct Ran {
+    point: usize,
+    /// Its index among the point's results, if it is one.
+    stretch: Option<usize>,
+}
+
 impl<'a> Course<'a> {
-    #[allow(clippy::too_many_arguments)] // what a scenario consists of, said once
     pub fn new(
         plan: &'a Plan,
-        options: &'a Options,
-        events: &'a Events,
+        context: RunContext<'a>,
         (points, binaries): (&'a [PointPlan], &'a [Option<PathBuf>]),
         mixes: &'a [Arc<Mix>],
-        epoch: Instant,
         results: &'a mut [Point],
         jtl: Option<&'a mut Jtl>,
     ) -> Self {
@@ -73,17 +65,15 @@ impl<'a> Course<'a> {
                 .map(|(point, mix)| Arc::new(Prepared::of(&point.plan, mix)))
                 .collect(),
             plan,
-            options,
-            events,
+            context,
             points,
             binaries,
             mixes,
-            epoch,
             results,
             jtl,
-            grounds: Vec::new(),
+            targets: Vec::new(),
             here: 0,
-            life: None,
+            ran: None,
             last: None,
             units: Arc::default(),
         }
@@ -101,221 +91,161 @@ impl<'a> Course<'a> {
         );
         let mut ended = Ok(());
         for at in 0..all.len() {
-            if self.options.stop.is_asked() {
+            if self.is_stopped() {
                 break;
             }
-            ended = self.turn(&all[at..]).await;
+            ended = self.turn(all[at], &all[at + 1..]).await;
             if ended.is_err() {
                 break;
             }
         }
-        let undone = self.end_life().await;
-        self.close().await;
-        ended.and(undone)
+        let keep = self.context.options.keep;
+        let finished = self.end_life(keep).await;
+        // The last network is the one to be left running.
+        for (at, (_, target)) in self.targets.into_iter().enumerate() {
+            let keep = keep && at == self.here;
+            target.tear_down(keep, self.context.events).await;
+        }
+        ended.and(finished)
     }
 
-    /// Runs the first of the remaining turns.
-    async fn turn(&mut self, left: &[Turn]) -> Result<(), RunError> {
-        let Some(turn) = left.first().copied() else {
-            return Ok(());
+    fn is_stopped(&self) -> bool {
+        self.context.options.stop.is_asked()
+    }
+
+    /// Runs a turn. `later` are the turns after it.
+    async fn turn(&mut self, turn: Turn, later: &[Turn]) -> Result<(), RunError> {
+        self.go_to(turn.point).await?;
+        let later = later.iter();
+        let next = NextStretch {
+            run: self.context,
+            plan: &self.points[turn.point].plan,
+            mix: &self.mixes[turn.point],
+            prepared: Arc::clone(&self.prepared[turn.point]),
+            later: later
+                .map(|turn| Arc::clone(&self.prepared[turn.point]))
+                .collect(),
+            is_other_point: self.last.is_none_or(|last| last.point != turn.point),
         };
-        let plan = &self.points[turn.point].plan;
-        let binary = self.binaries.get(turn.point).cloned().flatten();
-        self.go_to(&GroundKey::of(&plan.network, binary)).await?;
-        let prepared = Arc::clone(&self.prepared[turn.point]);
-        self.make_ready(turn, &prepared, left).await?;
-        let Some(life) = &self.life else {
-            // A stop was requested before it was ready.
+        if !self.targets[self.here].1.can_continue(&next) {
+            self.end_life(false).await?;
+        }
+        self.targets[self.here].1.prepare(&next).await?;
+        // Without a life a stop was requested before it was ready.
+        if self.targets[self.here].1.site().is_none() || self.is_stopped() {
             return Ok(());
-        };
-        if self.options.stop.is_asked() {
-            return Ok(());
+        }
+        self.stretch(turn, &next).await
+    }
+
+    /// Measures a stretch on the target, which is ready, and adds it to the results.
+    async fn stretch(&mut self, turn: Turn, next: &NextStretch<'_>) -> Result<(), RunError> {
+        let (samples, each_unit) = self.sinks(turn.point);
+        let target = &mut self.targets[self.here].1;
+        let site = target.site().cloned().expect("the target is ready");
+        if let Ok(connector) = site.connector() {
+            let system = &mut self.results[turn.point].system;
+            system.clone_from(&connector.hello().name);
         }
         let repeat = (self.plan.run.repeats > 1).then_some(turn.repeat);
-        let labels = samples_labels(
-            &self.mixes[turn.point].labels(),
-            &self.points[turn.point].at,
-        );
-        let threads = outstanding(&plan.load);
-        let file = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
-        let (samples, each_unit) = match plan.run.each_unit {
-            true => {
-                let (sink, each_unit) = EachUnit::before(file);
-                (Some(sink), Some(each_unit))
-            }
-            false => (file, None),
-        };
-        if let Ok(connector) = life.site.connector() {
-            self.results[turn.point]
-                .system
-                .clone_from(&connector.hello().name);
-        }
         let measure = Measure {
-            plan,
-            mix: &self.mixes[turn.point],
-            prepared: &prepared,
-            site: &life.site,
-            ground: &self.grounds[self.here].1,
+            next,
+            site: &site,
+            target: &**target,
             label: label(&self.points[turn.point].at, repeat),
-            epoch: self.epoch,
             units: Arc::clone(&self.units),
             seed: stretch_seed(self.plan.seed, turn),
-            stop: self.options.stop.clone(),
             samples,
-            agents: self.options.agents.as_ref(),
-            events: self.events,
         };
         let measured = measure.run().await;
-        if let Some(life) = &mut self.life {
-            life.ran.push(turn.point);
-        }
         self.last = Some(turn);
+        let ran = self.ran.insert(Ran {
+            point: turn.point,
+            stretch: None,
+        });
         let mut measured = measured?;
         if let Some(each_unit) = each_unit {
             each_unit.end(&mut measured.stretch);
         }
-        if let (Some(fault), Ground::Ours(ours)) = (&plan.run.fault, &mut self.grounds[self.here].1)
+        if let Some(fault) = &next.plan.run.fault
             && fault.kind == FaultKind::Kill
             && measured.has_struck
         {
-            let step = Shown::begin(self.events, Step::Restart);
-            ours.revive(&fault.node).await?;
+            let step = Shown::begin(self.context.events, Step::Restart);
+            target.revive(&fault.node).await?;
             step.end(&format!("{} was killed", fault.node));
         }
         // An interrupted stretch is not comparable with other repeats. It counts only if there is no other.
         let stretches = &mut self.results[turn.point].stretches;
-        if !self.options.stop.is_asked() || (stretches.is_empty() && measured.stretch.done > 0) {
+        let is_stopped = self.context.options.stop.is_asked();
+        if !is_stopped || (stretches.is_empty() && measured.stretch.done > 0) {
+            ran.stretch = Some(stretches.len());
             stretches.push(measured.stretch);
         }
-        let died = self.grounds[self.here].1.died();
-        match died.or(measured.failure) {
+        match target.died().or(measured.failure) {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 
-    /// Moves to the ground of a point. The previous one is audited, and stopped if it is a network of ours.
-    async fn go_to(&mut self, key: &GroundKey) -> Result<(), RunError> {
-        let known = self.grounds.iter().position(|(known, _)| known == key);
+    /// Returns the sink of a stretch's units, and what keeps each unit for the report, if either is asked for.
+    fn sinks(&mut self, point: usize) -> (Option<SampleSink>, Option<EachUnit>) {
+        let (PointPlan { at, plan }, mix) = (&self.points[point], &self.mixes[point]);
+        let labels = samples_labels(&mix.labels(), at);
+        let threads = outstanding(&plan.load);
+        let file = self.jtl.as_mut().map(|jtl| jtl.stretch(&labels, threads));
+        if !plan.run.each_unit {
+            return (file, None);
+        }
+        let (sink, each_unit) = EachUnit::before(file);
+        (Some(sink), Some(each_unit))
+    }
+
+    /// Moves to the target of a point. The life of the previous one is ended, and it is set aside.
+    async fn go_to(&mut self, point: usize) -> Result<(), RunError> {
+        let binary = self.binaries.get(point).cloned().flatten();
+        let key = TargetKey::of(&self.points[point].plan, binary);
+        let known = self.targets.iter().position(|(known, _)| *known == key);
         if known == Some(self.here) {
             return Ok(());
         }
-        self.end_life().await?;
-        if let Some((_, Ground::Ours(ours))) = self.grounds.get_mut(self.here) {
-            ours.stop().await?;
+        self.end_life(false).await?;
+        if let Some((_, target)) = self.targets.get_mut(self.here) {
+            target.set_aside().await?;
         }
         self.here = match known {
             Some(at) => at,
             None => {
-                let ground = Ground::new(key, self.options.binary.clone()).await?;
-                self.grounds.push((key.clone(), ground));
-                self.grounds.len() - 1
+                let target = open(&key, self.context.options).await?;
+                self.targets.push((key, target));
+                self.targets.len() - 1
             }
         };
         Ok(())
     }
 
-    /// Audits a life if any stretch ran in it, and ends it. A failed audit is a result, not an error. If changes to an
-    /// existing network could not be undone, that is an error.
-    async fn end_life(&mut self) -> Result<(), RunError> {
-        let Some(life) = self.life.take() else {
+    /// Ends a life, with the audit if any stretch ran in it. With `keep`, its network is left running at the end of the run.
+    async fn end_life(&mut self, keep: bool) -> Result<(), RunError> {
+        let ran = self.ran.take();
+        let Some((_, target)) = self.targets.get_mut(self.here) else {
             return Ok(());
         };
-        let undone = self.take_back(&life.site).await;
-        if let Some(point) = life.ran.last().copied() {
-            self.audit(&life.site, point).await;
-        }
-        undone
-    }
-
-    /// Takes back changes to an existing network, which continues without us. Our own networks are discarded with
-    /// everything in them.
-    async fn take_back(&self, site: &Site) -> Result<(), RunError> {
-        let ground = self.grounds.get(self.here);
-        if !matches!(ground, Some((_, Ground::Theirs(_)))) {
+        if target.site().is_none() {
             return Ok(());
         }
-        let step = Shown::begin(self.events, Step::TakingBack);
-        match site.take_back().await {
-            Ok(taken) => {
-                let words = match taken {
-                    0 => String::new(),
-                    taken => format!("{taken} standing rights"),
-                };
-                step.end(&words);
-                Ok(())
+        let last = ran.map(|ran| {
+            let Point {
+                stretches, audits, ..
+            } = &mut self.results[ran.point];
+            LastStretch {
+                plan: &self.points[ran.point].plan,
+                stretch: ran.stretch.and_then(|at| stretches.get_mut(at)),
+                audits,
             }
-            Err(failed) => Err(RunError::Work {
-                what: "taking back what was given for the load",
-                failed,
-            }),
-        }
+        });
+        let run = self.context;
+        target.end_life(LifeEnd { run, last, keep }).await
     }
-
-    async fn audit(&mut self, site: &Site, point: usize) {
-        let step = Shown::begin(self.events, Step::Audit);
-        if let Ok(connector) = site.connector() {
-            let result = tokio::select! {
-                result = connector.audit() => result,
-                () = asked_to_stop_long_ago(self.options) => AuditResult {
-                    clean: false,
-                    words: "the connector did not audit in time after the run was stopped".to_owned(),
-                    transactions: 0,
-                },
-            };
-            return self.audited(point, result, step);
-        }
-        let read_max = self.points[point].plan.audit.read_max;
-        let nobody = site.banks() == 0;
-        let result = match site.audit(read_max).await {
-            Ok(_) if nobody => AuditResult {
-                clean: true,
-                words: "there is no node whose books could be read".to_owned(),
-                transactions: 0,
-            },
-            Ok(verdict) => AuditResult {
-                clean: verdict.is_clean(),
-                words: verdict.to_string(),
-                transactions: verdict.transactions as u64,
-            },
-            Err(error) => AuditResult {
-                clean: false,
-                words: format!("{}: {error}", error.code()),
-                transactions: 0,
-            },
-        };
-        self.audited(point, result, step);
-    }
-
-    fn audited(&mut self, point: usize, result: AuditResult, step: Shown<'a>) {
-        step.close(result.clean, &result.words);
-        (self.events)(Event::Audited(result.clone()));
-        self.results[point].audits.push(result);
-    }
-
-    /// Takes networks down, or leaves the last one running if that was requested.
-    async fn close(mut self) {
-        for (_, ground) in &self.grounds {
-            if let Ground::Other(connector) = ground {
-                connector.end().await;
-            }
-        }
-        if !self.options.keep || self.here >= self.grounds.len() {
-            return;
-        }
-        let (_, ground) = self.grounds.swap_remove(self.here);
-        if let Ground::Ours(ours) = ground
-            && let Some((folder, pids)) = ours.keep()
-        {
-            (self.events)(Event::Kept { folder, pids });
-        }
-    }
-}
-
-/// Waits for a stop, and then for as long as an audit may take after it.
-async fn asked_to_stop_long_ago(options: &Options) {
-    ready::asked_to_stop(options).await;
-    tokio::time::sleep(AUDIT_AFTER_STOP_MAX).await;
 }
 
 /// Returns the seed of a stretch. Seeds differ between stretches and are the same in every run.

@@ -3,7 +3,6 @@
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
-use crate::load::Fault;
 use crate::plan::PlanError;
 use crate::topology::NetworkError;
 use crate::workload::{Failed, MixError, SiteError};
@@ -89,21 +88,13 @@ pub enum RunError {
     /// A node's API fails, or a view does not catch up.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// A workload fails.
+    /// A workload, a node of a chain or a connector fails.
     #[error("{what}: {failed}")]
     Work {
         /// The operation.
         what: &'static str,
         /// Its failure.
         failed: Failed,
-    },
-    /// A node of a chain fails.
-    #[error("{what}: {fault}")]
-    Chain {
-        /// The operation.
-        what: &'static str,
-        /// The node's error.
-        fault: Fault,
     },
     /// A scenario about a chain cannot use agents.
     #[error("a scenario about a chain generates its load here; leave --agent out")]
@@ -144,13 +135,20 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns the conversion of a failure of an operation.
+    pub(super) fn of<F: Into<Failed>>(what: &'static str) -> impl FnOnce(F) -> Self {
+        move |failed| Self::Work {
+            what,
+            failed: failed.into(),
+        }
+    }
+
     /// Returns a stable code.
     pub fn code(&self) -> &str {
         match self {
             RunError::Network(error) => error.code(),
             RunError::Site(error) => error.code(),
             RunError::Work { failed, .. } => &failed.fault.code,
-            RunError::Chain { fault, .. } => &fault.code,
             RunError::ChainAgents
             | RunError::FaultAgents
             | RunError::ConnectorAgents

@@ -9,8 +9,9 @@
 //! runner ends or is dropped.
 //!
 //! Modules in reading order: `event` (progress), `scenario` (one scenario), `course` (its stretches) and `schedule`
-//! (their order). `prepared` is the preparation of a point. `ground` with `ours` and `care` is the network. `stretch` is
-//! one measurement. `findings` are the warnings, and `too_few_cores` those about points that were left out. `chain` is the course of a scenario about a chain.
+//! (their order). `prepared` is the preparation of a point. `target` with `life` is the trait of the systems that stretches run on.
+//! They are `own_ledger` with `own_network` and `care`, `running_ledger`, `chain`, and `other_system`. `stretch` is one
+//! measurement. `findings` are the warnings, and `too_few_cores` those about points that were left out.
 
 mod care;
 mod chain;
@@ -19,12 +20,17 @@ mod each_unit;
 mod error;
 mod event;
 mod findings;
-mod ground;
-mod ours;
+mod life;
+mod other_system;
+mod own_ledger;
+mod own_network;
 mod prepared;
+mod running_ledger;
 mod scenario;
 mod schedule;
+mod shown;
 mod stretch;
+mod target;
 #[cfg(test)]
 mod tests;
 mod too_few_cores;
@@ -81,8 +87,10 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
             break;
         }
         let samples = options.samples.as_ref().map(|folder| folder.join(name));
-        let ran = scenario::run(plan, options, events, samples.as_deref()).await;
-        report.scenarios.push(ran);
+        let points = plan.points().map(|points| (points, Vec::new()));
+        let points = points.map_err(RunError::from);
+        let ran = scenario::run(plan, points, options, events, samples.as_deref());
+        report.scenarios.push(ran.await);
     }
     end(report, begun, options)
 }
@@ -175,8 +183,8 @@ pub async fn run_sides(
     let begun = Instant::now();
     let files = moves_files(plan, options);
     let mut report = begin(plan.monitors.machine, files, options, events).await;
-    let mut scenario =
-        scenario::run_points(plan, Ok((points, binaries)), options, events, None).await;
+    let points = Ok((points, binaries));
+    let mut scenario = scenario::run(plan, points, options, events, None).await;
     if let Some(point) = scenario.points.first() {
         scenario.axes = point.at.iter().map(|case| case.axis.clone()).collect();
     }

@@ -1,8 +1,14 @@
 //! The preparation that a point needs, and whether points can share it.
 
+use std::sync::Arc;
+
 use crate::plan::pace::PER_S_GUESSED;
 use crate::plan::{Load, Plan, Shape};
 use crate::workload::Mix;
+
+/// Upper limit on units prepared ahead for several stretches. A few units are quicker to prepare than a copy of a whole
+/// network is to restore; many are not.
+const AHEAD_MAX: u64 = 256;
 
 /// The preparation of a point.
 pub(super) struct Prepared {
@@ -52,6 +58,28 @@ impl Prepared {
     /// Returns whether a stretch uses it up, so that the next one needs another.
     pub fn is_used_up(&self) -> bool {
         self.needed && self.limited
+    }
+
+    /// Returns whether its units are few enough to be prepared for several stretches at once.
+    pub fn is_made_ahead(&self) -> bool {
+        self.is_used_up() && self.units <= AHEAD_MAX
+    }
+
+    /// Returns the number of units to prepare at once, for its stretch and those of `later` that can share them.
+    pub fn units_ahead(&self, later: &[Arc<Self>]) -> u64 {
+        let same = later.iter().filter(|later| later.key == self.key);
+        // Clipped: the limit below is far lower.
+        let units = self.units.saturating_mul(1 + same.count() as u64);
+        units.min(AHEAD_MAX.max(self.units))
+    }
+
+    /// Returns whether a copy is useful: a later stretch needs it again after another preparation has replaced it. With `fresh`
+    /// each point replaces it.
+    pub fn is_needed_again(&self, later: &[Arc<Self>], fresh: bool) -> bool {
+        let same = |later: &Arc<Self>| later.key == self.key;
+        let others = later.iter().any(|later| later.needed && !same(later));
+        let is_replaced = self.is_used_up() || fresh || others;
+        self.needed && is_replaced && later.iter().any(same)
     }
 }
 
@@ -156,5 +184,44 @@ mod tests {
         let none = prepared("kind = 'issue'", "outstanding = 8", "seconds = 1");
         assert!(!none.is_needed() && none.warm_up_max().is_none());
         assert!(run(1).is_needed() && !run(1).is_used_up());
+    }
+    #[test]
+    fn a_copy_is_kept_if_it_is_needed_after_another_preparation() {
+        let of = |work: &str| {
+            Arc::new(prepared(
+                work,
+                "outstanding = 1",
+                "count = 100\nwarm_up_s = 0",
+            ))
+        };
+        let (coins, chains) = ("kind = 'pay'", "kind = 'transfer'");
+        let (dollars, none) = ("kind = 'pay'\ncurrency = 'USD'", "kind = 'issue'");
+        for (work, later, fresh, expected) in [
+            (coins, &[coins][..], false, false),
+            (coins, &[coins], true, true),
+            (coins, &[none, coins], false, false),
+            (coins, &[dollars, coins], false, true),
+            (coins, &[dollars], false, false),
+            (chains, &[chains], false, true),
+            (chains, &[coins], true, false),
+            (none, &[coins, none], true, false),
+        ] {
+            let later: Vec<Arc<Prepared>> = later.iter().map(|work| of(work)).collect();
+            let again = of(work).is_needed_again(&later, fresh);
+            assert_eq!(again, expected, "{work} {fresh}");
+        }
+    }
+
+    #[test]
+    fn few_units_are_made_ahead_for_all_stretches_up_to_a_limit() {
+        for (count, stretches, units) in
+            [(100, 1, 100), (100, 2, 200), (100, 9, 256), (300, 2, 300)]
+        {
+            let run = format!("count = {count}\nwarm_up_s = 0");
+            let of = || prepared("kind = 'transfer'", "outstanding = 1", &run);
+            let later: Vec<Arc<Prepared>> = (1..stretches).map(|_| Arc::new(of())).collect();
+            assert_eq!(of().units_ahead(&later), units, "{count} {stretches}");
+            assert_eq!(of().is_made_ahead(), count <= AHEAD_MAX);
+        }
     }
 }

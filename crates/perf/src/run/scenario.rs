@@ -1,44 +1,29 @@
 //! One scenario: its points, its course, and its findings.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::Options;
-use super::chain;
 use super::course::Course;
 use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
+use super::target::RunContext;
 use super::too_few_cores::{PlannedPoints, on_this_machine};
 use crate::measure::{unix_now, whole_millis};
-use crate::plan::{Plan, PointPlan};
+use crate::plan::{Plan, PointPlan, Work};
 use crate::report::{JTL_BYTES_MAX, Jtl};
 use crate::results::{Finding, Point, Published, Scenario};
 use crate::stats;
 use crate::topology;
-use crate::workload::Mix;
+use crate::workload::{Mix, PAYMENT};
 
-/// Runs it. Failures are recorded in the result. `samples` is the file for every unit, if samples are written.
+/// Runs these points as those of the scenario. Failures are recorded in the result. `samples` is the file for every unit, if samples
+/// are written.
 pub(super) async fn run(
-    plan: &Plan,
-    options: &Options,
-    events: &Events,
-    samples: Option<&Path>,
-) -> Scenario {
-    let points = plan.points().map_err(RunError::from);
-    run_points(
-        plan,
-        points.map(|points| (points, Vec::new())),
-        options,
-        events,
-        samples,
-    )
-    .await
-}
-
-/// Runs these points as those of the scenario. Failures are recorded in the result.
-pub(super) async fn run_points(
     plan: &Plan,
     given: Result<PlannedPoints, RunError>,
     options: &Options,
@@ -52,18 +37,10 @@ pub(super) async fn run_points(
     let mut planned = Vec::new();
     let made = given.and_then(|given| {
         let given = on_this_machine(given, topology::cores(), &mut left_out)?;
-        let mixes = match plan.chain {
-            // Payments are the only work, and they are not a workload.
-            Some(_) if options.agents.is_some() => return Err(RunError::ChainAgents),
-            Some(_) => Vec::new(),
-            None if options.agents.is_some() && has_fault(&given.0) => {
-                return Err(RunError::FaultAgents);
-            }
-            None if options.agents.is_some() && has_connector(&given.0) => {
-                return Err(RunError::ConnectorAgents);
-            }
-            None => mixes(&given.0, options)?,
-        };
+        if options.agents.is_some() {
+            check_agents(&given.0)?;
+        }
+        let mixes = mixes(&given.0, options)?;
         Ok((given, mixes))
     });
     let ended = match made {
@@ -88,42 +65,27 @@ pub(super) async fn run_points(
                 Some(Ok(made)) => jtl = Some(made),
                 Some(Err(error)) => unwritten = Some(error.to_string()),
             }
-            let ended = match plan.chain {
-                Some(_) => {
-                    let course = chain::Course {
-                        plan,
-                        options,
-                        events,
-                        points: &points,
-                        binaries: &binaries,
-                        epoch: begun,
-                        results,
-                        jtl: jtl.as_mut(),
-                    };
-                    course.run().await
-                }
-                None => {
-                    let course = Course::new(
-                        plan,
-                        options,
-                        events,
-                        (&points, &binaries),
-                        &mixes,
-                        begun,
-                        results,
-                        jtl.as_mut(),
-                    );
-                    course.run().await
-                }
+            let context = RunContext {
+                options,
+                events,
+                seed: plan.seed,
+                epoch: begun,
             };
+            let course = Course::new(
+                plan,
+                context,
+                (&points, &binaries),
+                &mixes,
+                results,
+                jtl.as_mut(),
+            );
+            let ended = course.run().await;
             if let Some(jtl) = jtl {
                 unwritten = end_samples(jtl).await;
             }
-            for (at, point) in scenario.points.iter_mut().enumerate() {
-                let states = mixes.get(at).map_or(0.0, |mix| mix.states_per_unit());
-                point.summary = stats::summarise(&point.stretches, states);
-                let bytes = mixes.get(at).map_or(0.0, |mix| mix.bytes_per_unit());
-                stats::with_files(&mut point.summary, bytes);
+            for (point, mix) in scenario.points.iter_mut().zip(&mixes) {
+                point.summary = stats::summarise(&point.stretches, mix.states_per_unit());
+                stats::with_files(&mut point.summary, mix.bytes_per_unit());
             }
             planned = points;
             ended
@@ -180,21 +142,40 @@ async fn end_samples(jtl: Jtl) -> Option<String> {
 fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunError> {
     let mixes = points.iter().map(|point| {
         let plan = &point.plan;
-        let mix = Mix::new(&options.workloads, &plan.work, plan.seed)?;
+        let mix = Mix::new(&options.workloads, &works(plan), plan.seed)?;
         Ok(Arc::new(mix))
     });
     mixes.collect()
 }
 
-fn has_connector(points: &[PointPlan]) -> bool {
-    let mut targets = points
-        .iter()
-        .filter_map(|point| point.plan.network.target.as_ref());
-    targets.any(|target| target.connector().is_some())
+/// Returns the work of a point. On a chain it is payments, if nothing else is given.
+fn works(plan: &Plan) -> Cow<'_, [Work]> {
+    if plan.chain.is_none() || !plan.work.is_empty() {
+        return Cow::Borrowed(&plan.work);
+    }
+    Cow::Owned(vec![Work {
+        kind: PAYMENT.to_owned(),
+        label: PAYMENT.to_owned(),
+        weight: 1,
+        knobs: BTreeMap::new(),
+    }])
 }
 
-fn has_fault(points: &[PointPlan]) -> bool {
-    points.iter().any(|point| point.plan.run.fault.is_some())
+/// Refuses points whose load agents cannot generate.
+fn check_agents(points: &[PointPlan]) -> Result<(), RunError> {
+    for PointPlan { plan, .. } in points {
+        if plan.chain.is_some() {
+            return Err(RunError::ChainAgents);
+        }
+        if plan.run.fault.is_some() {
+            return Err(RunError::FaultAgents);
+        }
+        let target = plan.network.target.as_ref();
+        if target.is_some_and(|target| target.connector().is_some()) {
+            return Err(RunError::ConnectorAgents);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the scenario's data that are known before it runs.

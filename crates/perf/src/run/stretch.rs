@@ -5,21 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::error::RunError;
-use super::event::{Event, Events};
-use super::ground::Ground;
-use super::ours::streams;
-use super::prepared::Prepared;
-use crate::agent::{Agents, Task};
+use super::event::Event;
+use super::own_network::streams;
+use super::target::{NextStretch, Target};
+use crate::agent::{Task, TeamOutcome};
 use crate::load::Live;
-use crate::load::engine::{
-    self, Driven, Ended, LoadEnvironment, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
-};
+use crate::load::engine::{self, LoadEnvironment, Real, SampleSink, Settings, UNFINISHED_AFTER};
 use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{FaultKind, Load, Plan};
 use crate::results::{Process, ProcessSample, Stretch};
 use crate::stats::folder_growth;
 use crate::topology::{Signal, signal};
-use crate::workload::{Failed, Mix, Site};
+use crate::workload::{Failed, Site};
 
 /// Upper limit on workers of an open loop. Arrivals use them in turn.
 const OPEN_WORKERS_MAX: u32 = 64;
@@ -28,25 +25,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The input of a stretch.
 pub(super) struct Measure<'a> {
-    /// The point's plan.
-    pub plan: &'a Plan,
-    pub mix: &'a Arc<Mix>,
-    pub prepared: &'a Prepared,
+    pub next: &'a NextStretch<'a>,
     pub site: &'a Arc<Site>,
-    pub ground: &'a Ground,
+    pub target: &'a dyn Target,
     /// Its point and repeat, for people.
     pub label: String,
-    /// The origin of the scenario's time axis.
-    pub epoch: Instant,
     /// The next unit's number.
     pub units: Arc<AtomicU64>,
     /// The seed of all its random choices.
     pub seed: u64,
-    pub stop: Stop,
     pub samples: Option<SampleSink>,
-    /// The agents that generate the load; this process if `None`.
-    pub agents: Option<&'a Agents>,
-    pub events: &'a Events,
 }
 
 /// A process that is stopped. It goes on when this is dropped.
@@ -73,59 +61,39 @@ pub(super) struct Measured {
     pub has_struck: bool,
 }
 
-/// Runs a mix in the load engine.
-struct Driving {
-    mix: Arc<Mix>,
-}
-
-impl Driven for Driving {
-    async fn run(&self, slot: u32, unit: u64) -> Ended {
-        let (work, outcome) = self.mix.invoke(slot, unit).await;
-        match outcome {
-            Ok(tried) => Ended {
-                work,
-                outcome: Ok(()),
-                retries: tried.retries,
-            },
-            Err(Failed { fault, retries, .. }) => Ended {
-                work,
-                outcome: Err(fault),
-                retries,
-            },
-        }
-    }
-}
-
 impl Measure<'_> {
     /// Sets up, measures and tears down.
     pub async fn run(self) -> Result<Measured, RunError> {
-        if let Some(agents) = self.agents {
-            return self.elsewhere(agents).await;
+        // Agents have workers of their own.
+        if self.next.run.options.agents.is_none() {
+            let set_up = self
+                .next
+                .mix
+                .set_up(self.site, workers(&self.next.plan.load))
+                .await;
+            set_up.map_err(RunError::of("setting a worker up"))?;
         }
-        let set_up = self.mix.set_up(self.site, workers(&self.plan.load)).await;
-        set_up.map_err(|failed| work("setting a worker up", failed))?;
         let live = Arc::new(Live::default());
-        (self.events)(Event::Load {
+        (self.next.run.events)(Event::Load {
             label: self.label.clone(),
-            seconds: expected_seconds(self.plan),
+            seconds: expected_seconds(self.next.plan),
             live: Arc::clone(&live),
         });
         let struck = AtomicBool::new(false);
-        let (stretch, mut failure) = self.measured(live, &struck).await;
+        let (stretch, mut failure) = self.measured(live, &struck).await?;
         let has_struck = struck.into_inner();
         if let (Some(fault), None, false, false) = (
-            &self.plan.run.fault,
+            &self.next.plan.run.fault,
             &failure,
             has_struck,
-            self.stop.is_asked(),
+            self.next.run.options.stop.is_asked(),
         ) {
             failure = Some(RunError::FaultMissed(fault.node.clone()));
         }
-        let torn_down = self.mix.tear_down().await;
-        if let (None, Err(failed)) = (&failure, torn_down) {
-            failure = Some(work("tearing a worker down", failed));
-        }
-        (self.events)(Event::Loaded {
+        let torn_down = self.next.mix.tear_down().await;
+        let torn_down = torn_down.map_err(RunError::of("tearing a worker down"));
+        failure = failure.or(torn_down.err());
+        (self.next.run.events)(Event::Loaded {
             label: self.label.clone(),
             stretch: Arc::new(stretch.clone()),
         });
@@ -136,83 +104,28 @@ impl Measure<'_> {
         })
     }
 
-    /// Runs the stretch on agents, which have their own workers.
-    async fn elsewhere(&self, agents: &Agents) -> Result<Measured, RunError> {
-        let live = Arc::new(Live::default());
-        (self.events)(Event::Load {
-            label: self.label.clone(),
-            seconds: expected_seconds(self.plan),
-            live: Arc::clone(&live),
-        });
-        let task = Task {
-            banks: self.ground.banks()?,
-            streams: streams(outstanding(&self.plan.load)),
-            work: self.plan.work.clone(),
-            mix_seed: self.plan.seed,
-            workers_max: OPEN_WORKERS_MAX,
-        };
+    async fn measured(
+        &self,
+        live: Arc<Live>,
+        struck: &AtomicBool,
+    ) -> Result<(Stretch, Option<RunError>), RunError> {
         let mut settings = self.settings();
         let mut around = self.around();
-        let clock = Real::since(self.epoch);
-        let load = &self.plan.load;
-        if let Some(warm_up) = self.warm_up_apart(&mut settings) {
-            let warm = agents.stretch(&clock, &task, load, &warm_up, &around, self.site);
-            if let Some(failed) = warm.await.failure {
-                return Err(work("load from agents", failed));
-            }
-        }
-        around.live = live;
-        around.samples = self.samples.clone();
-        let (together, watch) = tokio::join!(
-            agents.stretch(&clock, &task, load, &settings, &around, self.site),
-            self.watch(settings.warm_up)
-        );
-        let mut stretch = together.stretch;
-        let ended = Instant::now();
-        let behind = self.site.caught_up().await;
-        stretch.seconds += ended.elapsed().as_secs_f64();
-        let search = matches!(load, Load::Knee(_));
-        let mut failure = watch.end(self.ground, &mut stretch, search).await;
-        failure = failure.or(behind.err().map(RunError::from));
-        failure = failure.or(together
-            .failure
-            .map(|failed| work("load from agents", failed)));
-        (self.events)(Event::Loaded {
-            label: self.label.clone(),
-            stretch: Arc::new(stretch.clone()),
-        });
-        Ok(Measured {
-            stretch,
-            failure,
-            has_struck: false,
-        })
-    }
-
-    async fn measured(&self, live: Arc<Live>, struck: &AtomicBool) -> (Stretch, Option<RunError>) {
-        let driven = Arc::new(Driving {
-            mix: Arc::clone(self.mix),
-        });
-        let clock = Real::since(self.epoch);
-        let mut settings = self.settings();
-        let mut around = self.around();
-        let load = &self.plan.load;
-        if let Some(warm_up) = self.warm_up_apart(&mut settings) {
-            engine::stretch(&clock, &driven, load, &warm_up, &around, async {}).await;
+        if let Some(warm_up) = self.warm_up_apart(&mut settings)
+            && let (_, Some(failed)) = self.load(&warm_up, &around, async {}).await
+        {
+            return Err(failed);
         }
         around.live = live;
         around.samples = self.samples.clone();
         let mut behind = Ok(());
         let caught_up = async { behind = self.site.caught_up().await };
+        let loaded = self.load(&settings, &around, caught_up);
         let measured = async {
             if settings.warm_up > Duration::ZERO {
-                let wait = settings.warm_up;
-                tokio::join!(
-                    engine::stretch(&clock, &driven, load, &settings, &around, caught_up),
-                    self.watch(wait)
-                )
+                tokio::join!(loaded, self.watch(settings.warm_up))
             } else {
                 let watch = self.watch(Duration::ZERO).await;
-                let loaded = engine::stretch(&clock, &driven, load, &settings, &around, caught_up);
                 (loaded.await, watch)
             }
         };
@@ -221,23 +134,67 @@ impl Measure<'_> {
             std::future::pending::<std::convert::Infallible>().await
         };
         // A stretch that ends early does not wait for its fault.
-        let (mut stretch, watch) = tokio::select! {
+        let ((mut stretch, failure), watch) = tokio::select! {
             measured = measured => measured,
             never = disturbed => match never {},
         };
-        let search = matches!(load, Load::Knee(_));
-        let failure = watch.end(self.ground, &mut stretch, search).await;
-        let failure = failure.or(behind.err().map(RunError::from));
-        (stretch, failure)
+        let search = matches!(self.next.plan.load, Load::Knee(_));
+        let unwatched = watch.end(self.target, &mut stretch, search).await;
+        let behind = behind.err().map(RunError::from);
+        Ok((stretch, unwatched.or(behind).or(failure)))
+    }
+
+    /// Puts the load on the system, from here or from agents, and waits for `caught_up`.
+    async fn load(
+        &self,
+        settings: &Settings,
+        around: &LoadEnvironment,
+        caught_up: impl Future<Output = ()>,
+    ) -> (Stretch, Option<RunError>) {
+        let (clock, load) = (Real::since(self.next.run.epoch), &self.next.plan.load);
+        let Some(agents) = &self.next.run.options.agents else {
+            let loaded = engine::stretch(&clock, self.next.mix, load, settings, around, caught_up);
+            return (loaded.await, None);
+        };
+        let failed = RunError::of::<Failed>("load from agents");
+        let task = match self.task() {
+            Ok(task) => task,
+            Err(reason) => return (Stretch::default(), Some(failed(reason))),
+        };
+        let loaded = agents.stretch(&clock, &task, load, settings, around, self.site);
+        let TeamOutcome {
+            mut stretch,
+            failure,
+        } = loaded.await;
+        let ended = Instant::now();
+        caught_up.await;
+        stretch.seconds += ended.elapsed().as_secs_f64();
+        (stretch, failure.map(failed))
+    }
+
+    /// Returns the work for agents.
+    fn task(&self) -> Result<Task, Failed> {
+        let bank = |at| {
+            let name = self.site.name(at)?.to_owned();
+            Ok((name, self.site.endpoint(at)?.clone()))
+        };
+        let banks: Result<_, Failed> = (0..self.site.banks()).map(bank).collect();
+        Ok(Task {
+            banks: banks?,
+            streams: streams(outstanding(&self.next.plan.load)),
+            work: self.next.plan.work.clone(),
+            mix_seed: self.next.plan.seed,
+            workers_max: OPEN_WORKERS_MAX,
+        })
     }
 
     /// Performs the scenario's fault, if it has one, at its moment after the warm-up, and notes that it struck. A frozen process goes on when this returns or is dropped.
     async fn disturb(&self, warm_up: Duration, struck: &AtomicBool) {
-        let Some(fault) = &self.plan.run.fault else {
+        let Some(fault) = &self.next.plan.run.fault else {
             return;
         };
         tokio::time::sleep(warm_up + seconds(fault.at_s)).await;
-        let Some(pid) = self.ground.pid(&fault.node) else {
+        let Some(pid) = self.target.pid(&fault.node) else {
             return;
         };
         struck.store(true, Ordering::Relaxed);
@@ -252,14 +209,14 @@ impl Measure<'_> {
 
     /// Returns the engine's settings, including the warm-up.
     fn settings(&self) -> Settings {
-        let run = &self.plan.run;
-        let counts = [run.count, self.prepared.measured_max()];
+        let run = &self.next.plan.run;
+        let counts = [run.count, self.next.prepared.measured_max()];
         Settings {
             warm_up: seconds(run.warm_up_s),
             measured: seconds(run.seconds),
             count: counts.into_iter().flatten().min(),
             seed: self.seed,
-            labels: self.mix.labels(),
+            labels: self.next.mix.labels(),
             unfinished_after: UNFINISHED_AFTER,
         }
     }
@@ -268,7 +225,7 @@ impl Measure<'_> {
     fn around(&self) -> LoadEnvironment {
         LoadEnvironment {
             live: Arc::default(),
-            stop: self.stop.clone(),
+            stop: self.next.run.options.stop.clone(),
             samples: None,
             slices: None,
             units: Arc::clone(&self.units),
@@ -278,13 +235,13 @@ impl Measure<'_> {
     /// Returns the settings of a separate warm-up for a closed loop, so that monitoring can begin after it. An open
     /// loop's warm-up continues into the measurement without a pause.
     fn warm_up_apart(&self, settings: &mut Settings) -> Option<Settings> {
-        if !matches!(self.plan.load, Load::Closed(_)) || settings.warm_up == Duration::ZERO {
+        if !matches!(self.next.plan.load, Load::Closed(_)) || settings.warm_up == Duration::ZERO {
             return None;
         }
         let warm_up = Settings {
             warm_up: Duration::ZERO,
             measured: settings.warm_up,
-            count: self.prepared.warm_up_max(),
+            count: self.next.prepared.warm_up_max(),
             ..settings.clone()
         };
         settings.warm_up = Duration::ZERO;
@@ -294,20 +251,20 @@ impl Measure<'_> {
     /// Starts to monitor after `wait`.
     async fn watch(&self, wait: Duration) -> Watch {
         let until = Instant::now() + wait;
-        while Instant::now() < until && !self.stop.is_asked() {
+        while Instant::now() < until && !self.next.run.options.stop.is_asked() {
             // Zero if the time came since the check.
             let left = until.saturating_duration_since(Instant::now());
             tokio::time::sleep(LOOK_EVERY.min(left)).await;
         }
-        let disk_bytes = self.ground.disk_bytes();
-        let monitors = &self.plan.monitors;
-        let (monitor, failure) = match self.ground.subjects() {
+        let disk_bytes = self.target.disk_bytes();
+        let monitors = &self.next.plan.monitors;
+        let (monitor, failure) = match self.target.subjects() {
             Ok(_) if monitors.every_ms == 0 => (None, None),
             Ok(subjects) => {
                 let options = Watching {
                     every: Duration::from_millis(monitors.every_ms),
                     metrics: monitors.metrics.clone(),
-                    epoch: self.epoch,
+                    epoch: self.next.run.epoch,
                 };
                 (Some(Monitor::start(subjects, options).await), None)
             }
@@ -331,13 +288,18 @@ struct Watch {
 
 impl Watch {
     /// Ends it and adds its results. A search's figures are those of its last trial, so earlier samples are left out.
-    async fn end(self, ground: &Ground, stretch: &mut Stretch, search: bool) -> Option<RunError> {
+    async fn end(
+        self,
+        target: &dyn Target,
+        stretch: &mut Stretch,
+        search: bool,
+    ) -> Option<RunError> {
         if let Some(monitor) = self.monitor {
             let watched = monitor.stop().await;
             stretch.processes = watched.processes;
             stretch.metrics = watched.metrics;
         }
-        stretch.disk_bytes = growth(self.disk_bytes, ground.disk_bytes());
+        stretch.disk_bytes = growth(self.disk_bytes, target.disk_bytes());
         if search {
             let began = stretch.started_ms;
             for process in &mut stretch.processes {
@@ -363,7 +325,7 @@ fn grown_files(processes: &[Process]) -> Option<u64> {
 
 /// Returns the growth of the files between two readings; `None` if one of them failed. It is 0 if old files were removed faster than new ones
 /// grew.
-pub(super) fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     let (before, after) = before.zip(after)?;
     Some(after.saturating_sub(before))
 }
@@ -373,10 +335,6 @@ fn before(samples: &[ProcessSample], began_ms: u64) -> usize {
     let earlier = samples.partition_point(|sample| sample.at_ms <= began_ms);
     // Without an earlier sample all are kept.
     earlier.saturating_sub(1)
-}
-
-fn work(what: &'static str, failed: Failed) -> RunError {
-    RunError::Work { what, failed }
 }
 
 /// Returns the workers that a load needs.
@@ -398,7 +356,7 @@ pub(super) fn outstanding(load: &Load) -> u32 {
 }
 
 /// Returns the approximate duration of a stretch with its warm-up, for progress display.
-pub(super) fn expected_seconds(plan: &Plan) -> f64 {
+fn expected_seconds(plan: &Plan) -> f64 {
     plan.run.warm_up_s + plan.stretch_seconds_expected()
 }
 

@@ -254,6 +254,20 @@ impl ChainNetwork {
         Ok(node.process.stop(STOP_MAX)?)
     }
 
+    /// Starts a node again that a fault has killed, and waits until it is ready.
+    pub fn revive(&mut self, at: usize) -> Result<(), NetworkError> {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.process.kill();
+        }
+        self.start(&[at])
+    }
+
+    /// Returns the number of the node of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
     /// Lets a running node export its database: a snapshot in its data folder. Returns the snapshot's folder.
     pub fn export(&self, at: usize) -> Result<PathBuf, NetworkError> {
         let output = Command::new(&self.binary)

@@ -17,6 +17,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Check that node and laboratory are of the same version.",
     },
     ErrorInfo {
+        code: NO_CHAIN,
+        cause: "A payment was to be made on a chain that the network does not have.",
+        action: "Set chain.children, or leave out the knob chains.",
+    },
+    ErrorInfo {
         code: NO_CONNECTION,
         cause: "The laboratory did not reach a node's API to move a file, or lost it meanwhile.",
         action: "Look whether the node runs, and into its log.",
@@ -90,6 +95,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 
 pub(super) const BAD_ANSWER: &str = "lab.bad_answer";
 pub(super) const BAD_BOOKS: &str = "lab.bad_books";
+pub(super) const NO_CHAIN: &str = "lab.no_chain";
 pub(super) const NO_CONNECTION: &str = "lab.no_connection";
 pub(super) const NO_FOLDER: &str = "lab.no_folder";
 pub(super) const NO_REQUESTER: &str = "lab.no_requester";

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -10,6 +11,7 @@ use super::codes::{NO_WORKER, WORKER_PANICKED};
 use super::ended::{Failed, Tried};
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Site, Workloads};
+use crate::load::engine::{Driven, Ended};
 use crate::plan::Work;
 
 /// An error in the work of a mix.
@@ -191,6 +193,15 @@ impl Mix {
 
     /// Runs a unit on the worker of a slot. Returns its work and its outcome. A panic is a failure of this unit.
     pub async fn invoke(&self, slot: u32, unit: u64) -> (usize, Result<Tried, Failed>) {
+        self.invoke_due(slot, unit, Duration::ZERO).await
+    }
+
+    async fn invoke_due(
+        &self,
+        slot: u32,
+        unit: u64,
+        due: Duration,
+    ) -> (usize, Result<Tried, Failed>) {
         let work = self.work_of(unit);
         let slot = {
             let workers = self.workers.read().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +213,7 @@ impl Mix {
             let missing = Failed::new(NO_WORKER, "no worker is set up");
             return (work, Err(missing));
         };
-        let ended = guarded(slot.workers[work].invoke(unit)).await;
+        let ended = guarded(slot.workers[work].invoke_due(unit, due)).await;
         if ended
             .as_ref()
             .is_err_and(|failed| failed.fault.code == WORKER_PANICKED)
@@ -211,6 +222,21 @@ impl Mix {
             slot.site.unknown();
         }
         (work, ended)
+    }
+}
+
+impl Driven for Mix {
+    async fn run(&self, slot: u32, unit: u64, due: Duration) -> Ended {
+        let (work, ended) = self.invoke_due(slot, unit, due).await;
+        let (outcome, retries) = match ended {
+            Ok(tried) => (Ok(()), tried.retries),
+            Err(failed) => (Err(failed.fault), failed.retries),
+        };
+        Ended {
+            work,
+            outcome,
+            retries,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The kinds of work that come with `tally`.
 
 use super::{
-    Workloads, attachments, command, empty, fake, issue, issue_and_pay, notarise, pay, swap,
-    transfer,
+    Workloads, attachments, command, empty, fake, issue, issue_and_pay, notarise, pay, payment,
+    swap, transfer,
 };
 
 impl Workloads {
@@ -17,6 +17,7 @@ impl Workloads {
             issue_and_pay::REGISTERED,
             notarise::REGISTERED,
             pay::REGISTERED,
+            payment::REGISTERED,
             transfer::REGISTERED,
             swap::REGISTERED,
         ] {

@@ -19,9 +19,11 @@ use primitives::Hash;
 use serde::Serialize;
 
 use super::books::{SiteBooks, Token};
-use super::codes::{NO_CONNECTION, STORE_FULL, TOO_FEW_BANKS};
+use super::codes::{NO_CHAIN, NO_CONNECTION, STORE_FULL, TOO_FEW_BANKS};
 use super::ended::Failed;
 use super::progress::Preparation;
+use crate::chain::ChainSite;
+use crate::chain::books::Accepted;
 use crate::connector::{Connector, NO_CONNECTOR};
 pub use delivered::Delivered;
 use error::CATCH_UP_MAX;
@@ -50,6 +52,7 @@ pub struct Site {
     pub(super) notary: Option<SiteNode>,
     requesters: Vec<PathBuf>,
     connector: Option<Arc<Connector>>,
+    chain: Option<ChainSite>,
     pub(super) books: Mutex<SiteBooks>,
     seed: u64,
     preparation: Preparation,
@@ -64,6 +67,7 @@ impl Site {
             notary,
             requesters: Vec::new(),
             connector: None,
+            chain: None,
             books: Mutex::default(),
             seed,
             preparation: Preparation::default(),
@@ -89,6 +93,19 @@ impl Site {
     pub fn connector(&self) -> Result<&Arc<Connector>, Failed> {
         let missing = || Failed::new(NO_CONNECTOR, "the network has no connector");
         self.connector.as_ref().ok_or_else(missing)
+    }
+
+    /// Adds a chain.
+    #[must_use]
+    pub fn with_chain(mut self, chain: ChainSite) -> Self {
+        self.chain = Some(chain);
+        self
+    }
+
+    /// Returns the chain.
+    pub fn chain(&self) -> Result<&ChainSite, Failed> {
+        let missing = || Failed::new(NO_CHAIN, "the network has no chain");
+        self.chain.as_ref().ok_or_else(missing)
     }
 
     /// Returns the folders of the members without a node, in whose names a workload may ask the notary.
@@ -159,6 +176,11 @@ impl Site {
     /// Notes a transaction without a node that the notary has signed, by the number of states that it consumes.
     pub fn notarised(&self, states: u64) {
         self.lock().notarised(states);
+    }
+
+    /// Notes a payment that a node of a chain has accepted. The audit looks for it in the blocks.
+    pub fn accepted(&self, payment: Accepted) {
+        self.lock().accepted(payment);
     }
 
     /// Notes an exit from the ledger.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Site;
 use super::ended::{Failed, Tried};
@@ -91,6 +92,13 @@ pub trait Worker: Send + Sync {
     /// Runs one unit to its end: delivered to all participants. `unit` is unique within a stretch. In an open loop one
     /// worker may have several outstanding.
     fn invoke(&self, unit: u64) -> Boxed<'_, Result<Tried, Failed>>;
+
+    /// Runs one unit like [`Self::invoke`], with the time at which it was due since the scenario began. Implement it if the audit
+    /// compares that time with later events.
+    fn invoke_due(&self, unit: u64, due: Duration) -> Boxed<'_, Result<Tried, Failed>> {
+        let _ = due;
+        self.invoke(unit)
+    }
 
     /// Undoes the set-up. Runs once, after the last unit, even if units or another worker's set-up failed.
     fn teardown(&self) -> Boxed<'_, Result<(), Failed>> {

@@ -363,7 +363,7 @@ fn starved(burn_ms: u64, every: u64) -> Stretch {
         burn: Duration,
     }
     impl Driven for Burner {
-        async fn run(&self, _slot: u32, unit: u64) -> Ended {
+        async fn run(&self, _slot: u32, unit: u64, _due: Duration) -> Ended {
             if unit.is_multiple_of(self.every) {
                 self.clock.burn(self.burn);
             }
@@ -591,7 +591,7 @@ fn stopping_starts_nothing_more_and_says_what_was_left() {
 fn kinds_of_work_are_told_apart_and_rows_say_the_same_as_the_histogram() {
     struct Mix(Virtual);
     impl Driven for Mix {
-        async fn run(&self, _slot: u32, unit: u64) -> Ended {
+        async fn run(&self, _slot: u32, unit: u64, _due: Duration) -> Ended {
             let work = usize::from(unit.is_multiple_of(4));
             let took = Duration::from_millis(if work == 0 { 3 } else { 30 });
             self.0.sleep_until(self.0.now() + took).await;

@@ -50,14 +50,8 @@ pub const UNFINISHED_AFTER: Duration = Duration::from_secs(120);
 /// Something that can be driven unit by unit.
 pub trait Driven: Send + Sync + 'static {
     /// Runs one unit to its end. `slot` is the worker in a closed loop; in an open loop it grows by one with each start.
-    /// `unit` is unique within a run.
-    fn run(&self, slot: u32, unit: u64) -> impl Future<Output = Ended> + Send;
-
-    /// Runs one unit like [`Self::run`], with the time at which it was due, on the engine's clock.
-    fn run_due(&self, slot: u32, unit: u64, due: Duration) -> impl Future<Output = Ended> + Send {
-        let _ = due;
-        self.run(slot, unit)
-    }
+    /// `unit` is unique within a run. `due` is the time at which it was due, on the engine's clock.
+    fn run(&self, slot: u32, unit: u64, due: Duration) -> impl Future<Output = Ended> + Send;
 }
 
 /// The outcome of a unit.

@@ -81,7 +81,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             ended: false,
         };
         let unit = self.units.fetch_add(1, Ordering::Relaxed);
-        let run = self.driven.run_due(slot, unit, due);
+        let run = self.driven.run(slot, unit, due);
         let ended = self.unless_abandoned(run).await;
         running.ended = true;
         // An abandoned unit is already counted as unfinished.
@@ -237,10 +237,10 @@ impl<C: Clock, D: Driven> Drop for Running<'_, C, D> {
         if !self.ended {
             self.note(Ended {
                 work: 0,
-                outcome: Err(Fault {
-                    code: PANICKED.to_owned(),
-                    message: "the workload's code gave up in the middle of a unit".to_owned(),
-                }),
+                outcome: Err(Fault::new(
+                    PANICKED,
+                    "the workload's code gave up in the middle of a unit",
+                )),
                 retries: 0,
             });
         }

@@ -1,5 +1,4 @@
-//! The course of a scenario about a chain. Each stretch has its own chain, from its genesis to its audit. A target's
-//! chain goes on.
+//! A chain as a target. Each stretch has its own life, from a new chain's genesis to its audit. A running chain goes on.
 //!
 //! ```text
 //! nodes up -> balances noted -> load, look-outs on every node -> pools empty -> forging stops -> one tip -> audit -> result
@@ -7,118 +6,227 @@
 //! ```
 //! The steps after the load belong to every stretch, even after a failure.
 
-mod ground;
+mod nodes;
 mod settle;
 mod sizes;
-mod stretch;
 mod sync;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
 use super::error::RunError;
-use super::event::Events;
-use super::schedule::turns;
-use super::{Options, label, samples_labels};
-use crate::plan::{Plan, PointPlan};
-use crate::report::Jtl;
-use crate::results::Point;
-use ground::Ground;
-use stretch::Measure;
+use super::event::{Event, Events, Step};
+use super::life::LifeEnd;
+use super::shown::Shown;
+use super::target::{NextStretch, RunContext, Target};
+use crate::chain::ChainSite;
+use crate::chain::audit::{self, Audited, Question, Start};
+use crate::chain::backlog::Backlog;
+use crate::chain::line::Line;
+use crate::chain::outcome::{ResultInput, outcome};
+use crate::chain::watch::Watch;
+use crate::monitor::Subject;
+use crate::plan::{ChainPlan, Load, Plan};
+use crate::results::Stretch;
+use crate::workload::{Boxed, Site, done};
+use nodes::ChainNodes;
 pub use sync::{Synced, sync};
 
-/// The name of payments among kinds of work.
-const LABEL: &str = "payment";
-
-/// A scenario in progress.
-pub(super) struct Course<'a> {
-    pub plan: &'a Plan,
-    pub options: &'a Options,
-    pub events: &'a Events,
-    pub points: &'a [PointPlan],
-    /// Executables of points that have their own.
-    pub binaries: &'a [Option<PathBuf>],
-    /// The origin of the time axis.
-    pub epoch: Instant,
-    /// The results, point by point.
-    pub results: &'a mut [Point],
-    /// The destination of every unit, if samples are written.
-    pub jtl: Option<&'a mut Jtl>,
+/// A chain under load: nodes of ours, brought up or running, or servers of the Ardor/Nxt family.
+pub(super) struct ChainUnderLoad {
+    plan: ChainPlan,
+    /// The executable of nodes that are brought up.
+    binary: PathBuf,
+    life: Option<ChainLife>,
 }
 
-impl Course<'_> {
-    /// Runs every turn, or as many as can be.
-    pub async fn run(mut self) -> Result<(), RunError> {
-        let run = &self.plan.run;
-        let units = Arc::new(AtomicU64::new(0));
-        let all = turns(
-            self.points.len(),
-            run.repeats,
-            run.interleave,
-            self.plan.seed,
-        );
-        let count = all.len();
-        for (at, turn) in all.into_iter().enumerate() {
-            if self.options.stop.is_asked() {
-                break;
-            }
-            let point = &self.points[turn.point];
-            let Some(chain) = &point.plan.chain else {
-                // A sweep cannot take the chain out of a scenario.
-                continue;
-            };
-            let binary = self.binaries.get(turn.point).cloned().flatten();
-            let binary = binary.unwrap_or_else(|| self.options.binary.clone());
-            let mut ground = Ground::begin(chain, binary, self.events).await?;
-            let repeat = (run.repeats > 1).then_some(turn.repeat);
-            let labels = [LABEL.to_owned()];
-            let outstanding = super::stretch::outstanding(&point.plan.load);
-            let called = samples_labels(&labels, &point.at);
-            let samples = self
-                .jtl
-                .as_mut()
-                .map(|jtl| jtl.stretch(&called, outstanding));
-            let measure = Measure {
-                plan: &point.plan,
-                chain,
-                ground: &ground,
-                label: label(&point.at, repeat),
-                labels: labels.to_vec(),
-                epoch: self.epoch,
-                units: Arc::clone(&units),
-                seed: self
-                    .plan
-                    .seed
-                    .wrapping_add(u64::from(turn.repeat) << 32 | turn.point as u64),
-                stop: self.options.stop.clone(),
-                samples,
-                events: self.events,
-            };
-            let measured = measure.run().await;
-            let died = ground.died();
-            let keep = self.options.keep && at + 1 == count;
-            if let Ok(mut measured) = measured {
-                // A network that is kept stays as the load left it.
-                if let Some(chain) = measured.stretch.chain.as_mut()
-                    && died.is_none()
-                    && !keep
-                {
-                    chain.sizes = ground.store_sizes(chain.transactions, self.events).await?;
-                }
-                let results = &mut self.results[turn.point];
-                results.stretches.push(measured.stretch);
-                results.audits.push(measured.audit);
-            } else if let Err(error) = measured {
-                // A node that ended explains more than the failure that followed.
-                return Err(died.unwrap_or(error));
-            }
-            ground.end(keep, self.events).await;
-            if let Some(died) = died {
-                return Err(died);
-            }
+/// The life of a chain: one stretch.
+struct ChainLife {
+    nodes: ChainNodes,
+    site: Arc<Site>,
+    /// The chain before the load.
+    start: Start,
+    /// A look-out on each node.
+    watches: Vec<Watch>,
+}
+
+impl ChainUnderLoad {
+    /// Nothing runs yet.
+    pub fn new(plan: &ChainPlan, binary: PathBuf) -> Self {
+        Self {
+            plan: plan.clone(),
+            binary,
+            life: None,
         }
-        Ok(())
     }
+}
+
+impl Target for ChainUnderLoad {
+    fn site(&self) -> Option<&Arc<Site>> {
+        self.life.as_ref().map(|life| &life.site)
+    }
+
+    fn can_continue(&self, _: &NextStretch<'_>) -> bool {
+        false
+    }
+
+    fn prepare<'a>(&'a mut self, next: &'a NextStretch<'a>) -> Boxed<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let binary = self.binary.clone();
+            let nodes = ChainNodes::begin(&self.plan, binary, next.run.events).await?;
+            self.life = Some(ChainLife::begin(nodes, &self.plan, next.run).await?);
+            Ok(())
+        })
+    }
+
+    fn subjects(&self) -> Result<Vec<Subject>, RunError> {
+        let life = self.life.as_ref();
+        Ok(life.map_or(Vec::new(), |life| life.nodes.subjects()))
+    }
+
+    fn disk_bytes(&self) -> Option<u64> {
+        self.life.as_ref()?.nodes.disk_bytes()
+    }
+
+    fn pid(&self, node: &str) -> Option<u32> {
+        self.life.as_ref()?.nodes.pid(node)
+    }
+
+    fn revive<'a>(&'a mut self, node: &'a str) -> Boxed<'a, Result<(), RunError>> {
+        match &mut self.life {
+            Some(life) => Box::pin(life.nodes.revive(node)),
+            None => done(Ok(())),
+        }
+    }
+
+    fn died(&mut self) -> Option<RunError> {
+        self.life.as_mut()?.nodes.died()
+    }
+
+    /// Waits until the chain has settled, audits it, reads the sizes of its database, and takes the nodes down.
+    fn end_life<'a>(&'a mut self, mut end: LifeEnd<'a>) -> Boxed<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let Some(mut life) = self.life.take() else {
+                return Ok(());
+            };
+            if let Some(plan) = end.last.as_ref().map(|last| last.plan) {
+                life.audit(&self.plan, plan, &mut end).await;
+            }
+            if end.keep {
+                self.life = Some(life);
+                return Ok(());
+            }
+            let mut nodes = life.nodes;
+            let died = nodes.died();
+            let last = end.last.and_then(|last| last.stretch);
+            if let Some(chain) = last.and_then(|stretch| stretch.chain.as_mut())
+                && died.is_none()
+            {
+                chain.sizes = nodes.store_sizes(chain.transactions, end.run.events).await?;
+            }
+            nodes.take_down().await;
+            died.map_or(Ok(()), Err)
+        })
+    }
+
+    fn tear_down(self: Box<Self>, keep: bool, events: &Events) -> Boxed<'_, ()> {
+        let life = self.life.filter(|_| keep);
+        if let Some((folder, pids)) = life.and_then(|life| life.nodes.keep()) {
+            events(Event::Kept { folder, pids });
+        }
+        done(())
+    }
+}
+
+impl ChainLife {
+    /// Notes the balances, and begins to watch the nodes.
+    async fn begin(
+        mut nodes: ChainNodes,
+        plan: &ChainPlan,
+        run: RunContext<'_>,
+    ) -> Result<Self, RunError> {
+        let accounts = plan.accounts.len();
+        let first = nodes.targets().first().cloned();
+        let first = first.expect("a plan has at least one node");
+        let start = match audit::start(&*first, accounts).await {
+            Ok(start) => start,
+            // A node that ended explains more than the failure that followed.
+            Err(fault) => {
+                let failed = RunError::of("reading balances")(fault);
+                return Err(nodes.died().unwrap_or(failed));
+            }
+        };
+        let targets = nodes.targets();
+        let most = plan.waiting_max;
+        let backlog = most.map(|most| Arc::new(Backlog::new(most, targets.len())));
+        let watch = |(at, target)| {
+            let backlog = backlog.clone().map(|backlog| (backlog, at));
+            Watch::begin(Arc::clone(target), start.height + 1, run.epoch, backlog)
+        };
+        let watches = targets.iter().enumerate().map(watch).collect();
+        let chains = plan.chains.iter().map(|chain| chain.id).collect();
+        let chain = ChainSite::new(targets, chains, accounts, plan.batch as usize, backlog);
+        Ok(Self {
+            site: Arc::new(Site::new(Vec::new(), None, run.seed).with_chain(chain)),
+            start,
+            watches,
+            nodes,
+        })
+    }
+
+    /// Waits until the chain has settled, audits it, and completes the result of the stretch. Failures to settle are ignored,
+    /// because the audit finds them and names the nodes.
+    async fn audit(&mut self, chain: &ChainPlan, plan: &Plan, end: &mut LifeEnd<'_>) {
+        let step = Shown::begin(end.run.events, Step::Settle);
+        let (well, words) = settle::settle(self.nodes.targets(), chain).await;
+        step.close(well, &words);
+        let ((accepted, every), total) = self.site.with_books(|books| {
+            let payments = books.payments();
+            (payments.kept(), payments.total())
+        });
+        let question = Question {
+            targets: self.nodes.targets(),
+            chains: &chain.chains,
+            accounts: chain.accounts.len(),
+            accepted: &accepted,
+            every,
+            start: &self.start,
+            read_max: u64::from(plan.audit.read_max),
+        };
+        let mut audited = Audited::default();
+        end.audit(async {
+            audited = audit::audit(&question).await;
+            audited.result.clone()
+        })
+        .await;
+        let last = end.last.as_mut();
+        let Some(stretch) = last.and_then(|last| last.stretch.as_mut()) else {
+            return;
+        };
+        let lines: Vec<Line> = self.watches.iter().map(Watch::line).collect();
+        let result = outcome(&ResultInput {
+            lines: &lines,
+            audited: &audited,
+            accepted: &accepted,
+            total,
+            chains: &chain.chains,
+            measured_ms: measured_ms(plan, stretch),
+            began_s: self.start.time_s,
+            block_s: f64::from(chain.block_s),
+            processes: &stretch.processes,
+        });
+        stretch.faults.extend(result.left.iter().cloned());
+        stretch.chain = Some(Box::new(result));
+    }
+}
+
+/// Returns the begin and the end of a measurement, milliseconds since the scenario began.
+fn measured_ms(plan: &Plan, stretch: &Stretch) -> (u64, u64) {
+    let seconds = match plan.load {
+        // A search's figures are those of its last trial.
+        Load::Knee(_) => stretch.seconds,
+        Load::Closed(_) | Load::Open(_) => stretch.seconds.min(plan.run.seconds),
+    };
+    let began = stretch.started_ms;
+    (began, began + (seconds * 1000.0) as u64)
 }

@@ -5,6 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::chain::{ChainStatus, ChainTarget};
 use crate::load::Fault;
+use crate::plan::ChainPlan;
+use crate::run::stretch::seconds;
+
+/// Minimum time limit for reaching one tip, and the limit in block times.
+const SETTLE_MIN: Duration = Duration::from_secs(30);
+const SETTLE_BLOCKS: u32 = 6;
 
 /// Interval between two checks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -13,6 +19,31 @@ const SAME_LOOKS: u32 = 3;
 
 /// Number of blocks without a change of the pools after which the rest is abandoned.
 const QUIET_BLOCKS: u64 = 4;
+
+/// Waits until the pools are empty and, with forging stopped, the nodes have one tip. Returns whether that happened, and its outcome
+/// in words.
+pub(super) async fn settle(targets: &[Arc<dyn ChainTarget>], plan: &ChainPlan) -> (bool, String) {
+    let begun = Instant::now();
+    let drained = drained(targets, seconds(plan.drain_s)).await;
+    let block = Duration::from_secs(u64::from(plan.block_s));
+    let patience = SETTLE_MIN.max(block * SETTLE_BLOCKS);
+    let one = one_tip(targets, patience).await;
+    match (drained, one) {
+        (Ok(true), Ok(true)) => {
+            let took = begun.elapsed().as_secs_f64();
+            (true, format!("pools empty, one tip after {took:.1} s"))
+        }
+        (Ok(false), _) => (
+            false,
+            format!("pools are not empty after {} s", plan.drain_s),
+        ),
+        (_, Ok(false)) => (
+            false,
+            format!("no common tip within {} s", patience.as_secs()),
+        ),
+        (Err(fault), _) | (_, Err(fault)) => (false, fault.to_string()),
+    }
+}
 
 /// Returns the status of all nodes.
 async fn statuses(targets: &[Arc<dyn ChainTarget>]) -> Result<Vec<ChainStatus>, Fault> {
@@ -66,10 +97,7 @@ impl Looks {
 
 /// Waits until all pools are empty, or until several blocks in a row have removed nothing from them. The remaining
 /// transactions are then useless, such as a bundler's offer that another has outbid. Returns whether that happened.
-pub(super) async fn drained(
-    targets: &[Arc<dyn ChainTarget>],
-    patience: Duration,
-) -> Result<bool, Fault> {
+async fn drained(targets: &[Arc<dyn ChainTarget>], patience: Duration) -> Result<bool, Fault> {
     let mut quiet = Quiet::default();
     let mut looks = Looks::begin(patience);
     loop {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::ground::tally;
+use super::nodes::tally;
 use super::settle;
 use crate::chain::{ChainStatus, ChainTarget};
 use crate::load::Fault;
 use crate::measure::{DiskUse, ProcessReading};
 use crate::plan::ChainPlan;
-use crate::run::error::RunError;
+use crate::run::error::{RUN_FAILED, RunError};
 use crate::run::stretch::seconds;
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError};
 
@@ -63,10 +63,10 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
     // The chain stands still while the other node catches up.
     settle::one_tip(&first, seconds(plan.drain_s))
         .await
-        .map_err(|fault| said("stopping to forge", fault))?;
+        .map_err(RunError::of("stopping to forge"))?;
     let tip = status(&first).await?;
     let size = DiskUse::of(&network.data(0));
-    let size = size.map_err(|error| said("the size of its files", fault(error.to_string())))?;
+    let size = size.map_err(|error| failed("the size of its files", error.to_string()))?;
     let started = Instant::now();
     let step = tokio::task::spawn_blocking(move || {
         network.start(&[1])?;
@@ -78,7 +78,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
     let took = started.elapsed().as_secs_f64();
     let peaks = (0..2).filter_map(|at| ProcessReading::of(network.pid(at)?).ok());
     let peak = peaks.map(|reading| reading.rss_peak_bytes).max();
-    let peak = peak.ok_or_else(|| said("the memory", fault("no process is left".to_owned())))?;
+    let peak = peak.ok_or_else(|| failed("the memory", "no process is left"))?;
     let _ = tokio::task::spawn_blocking(move || drop(network)).await;
     Ok(Synced {
         transactions: built.transactions,
@@ -104,7 +104,7 @@ async fn caught_up(targets: &[Arc<dyn ChainTarget>], tip: &ChainStatus) -> Resul
         }
         if since.elapsed() > STUCK_AFTER {
             let message = format!("the new node stays at height {height} of {}", tip.height);
-            return Err(said("catching up", fault(message)));
+            return Err(failed("catching up", message));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -113,20 +113,11 @@ async fn caught_up(targets: &[Arc<dyn ChainTarget>], tip: &ChainStatus) -> Resul
 async fn status(targets: &[Arc<dyn ChainTarget>]) -> Result<ChainStatus, RunError> {
     let target = targets
         .first()
-        .ok_or_else(|| said("a node", fault("there is none".to_owned())))?;
-    target
-        .status()
-        .await
-        .map_err(|fault| said("its status", fault))
+        .ok_or_else(|| failed("a node", "there is none"))?;
+    let status = target.status().await;
+    status.map_err(RunError::of("its status"))
 }
 
-fn fault(message: String) -> Fault {
-    Fault {
-        code: crate::run::error::RUN_FAILED.to_owned(),
-        message,
-    }
-}
-
-fn said(what: &'static str, fault: Fault) -> RunError {
-    RunError::Chain { what, fault }
+fn failed(what: &'static str, message: impl Into<String>) -> RunError {
+    RunError::of(what)(Fault::new(RUN_FAILED, message))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::{Client, Endpoint, Stream};
+use client::{Client, ClientError, Endpoint, Stream};
 
 /// A node of a site.
 pub struct SiteNode {
@@ -29,6 +29,19 @@ impl SiteNode {
         }
     }
 
+    /// Connects to a node by its API. Starts use `streams` streams in turn, each with its own connection.
+    pub fn connect(
+        name: impl Into<String>,
+        endpoint: Endpoint,
+        streams: u32,
+    ) -> Result<Self, ClientError> {
+        let mut node = Self::new(name, Client::new(endpoint.clone())?);
+        for _ in 1..streams {
+            node.streams.push(Client::new(endpoint.clone())?.stream());
+        }
+        Ok(node.with_endpoint(endpoint))
+    }
+
     /// Sets its API, for work with its own connections, such as for files.
     #[must_use]
     pub fn with_endpoint(mut self, endpoint: Endpoint) -> Self {
@@ -40,13 +53,6 @@ impl SiteNode {
     #[must_use]
     pub fn with_data(mut self, data: PathBuf) -> Self {
         self.data = Some(data);
-        self
-    }
-
-    /// Adds another stream for starts, of a client with its own connection. Starts use the streams in turn.
-    #[must_use]
-    pub fn with_stream(mut self, stream: Stream) -> Self {
-        self.streams.push(stream);
         self
     }
 

@@ -11,14 +11,14 @@ use super::sizes::store_sizes;
 use crate::chain::ChainTarget;
 use crate::chain::nxt::{self, NxtTarget, Signing};
 use crate::chain::ours::{self, TallyTarget};
-use crate::load::Fault;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, ChainServers};
 use crate::report::number;
 use crate::results::StoreSizes;
-use crate::run::course::shown::Shown;
 use crate::run::error::RunError;
-use crate::run::event::{Event, Events, Step};
+use crate::run::event::{Events, Step};
+use crate::run::own_network::long_step;
+use crate::run::shown::Shown;
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, chain_endpoint};
 
 /// Time limit for one answer of a server of the Ardor/Nxt family. Overloaded servers are slow.
@@ -31,7 +31,7 @@ fn passphrases(chain: &ChainPlan) -> Vec<SecretText> {
 }
 
 /// The nodes that a stretch runs on.
-pub(super) struct Ground {
+pub(super) struct ChainNodes {
     targets: Vec<Arc<dyn ChainTarget>>,
     /// The network, if it was brought up for this stretch.
     network: Option<ChainNetwork>,
@@ -39,7 +39,7 @@ pub(super) struct Ground {
     history: u64,
 }
 
-impl Ground {
+impl ChainNodes {
     /// Brings nodes up, or connects to running ones.
     pub async fn begin(
         chain: &ChainPlan,
@@ -123,17 +123,15 @@ impl Ground {
         transactions: u64,
         events: &Events,
     ) -> Result<Option<StoreSizes>, RunError> {
-        let Some(mut network) = self.network.take() else {
+        if self.network.is_none() {
+            return Ok(None);
+        }
+        let step = Shown::begin(events, Step::Database);
+        let read = long_step(&mut self.network, |network| store_sizes(network, 0)).await?;
+        let Some(mut sizes) = read else {
             return Ok(None);
         };
-        let step = Shown::begin(events, Step::Database);
-        let read = tokio::task::spawn_blocking(move || {
-            let sizes = store_sizes(&mut network, 0);
-            (network, sizes)
-        });
-        let (network, mut sizes) = read.await?;
         sizes.transactions = self.history.checked_add(transactions);
-        self.network = Some(network);
         let told = |(name, size): (&str, Option<u64>)| {
             size.map(|size| format!("{} bytes {name}", number(size as f64)))
         };
@@ -153,18 +151,31 @@ impl Ground {
         })
     }
 
-    /// Takes down the network that was brought up, or leaves it running.
-    pub async fn end(self, keep: bool, events: &Events) {
-        let Some(network) = self.network else {
-            return;
-        };
-        if keep {
-            let (folder, pids) = network.keep();
-            events(Event::Kept { folder, pids });
-            return;
-        }
+    /// Returns the process of a node that was brought up, by the node's name, if it runs.
+    pub fn pid(&self, node: &str) -> Option<u32> {
+        let network = self.network.as_ref()?;
+        network.pid(network.find(node)?)
+    }
+
+    /// Starts a node again that a fault has killed.
+    pub async fn revive(&mut self, node: &str) -> Result<(), RunError> {
+        let node = node.to_owned();
+        let revived = long_step(&mut self.network, move |network| {
+            let found = network.find(&node);
+            found.map_or(Ok(()), |at| network.revive(at))
+        });
+        Ok(revived.await?.unwrap_or(Ok(()))?)
+    }
+
+    /// Takes down the network that was brought up.
+    pub async fn take_down(self) {
         // Ignore the result: the network is no longer used. Waiting for its processes takes a moment.
-        let _ = tokio::task::spawn_blocking(move || drop(network)).await;
+        let _ = tokio::task::spawn_blocking(move || drop(self.network)).await;
+    }
+
+    /// Releases the network that was brought up, which keeps running. Returns its folder and processes.
+    pub fn keep(self) -> Option<(PathBuf, Vec<u32>)> {
+        Some(self.network?.keep())
     }
 }
 
@@ -205,9 +216,9 @@ async fn nxt(
         };
         let target = NxtTarget::connect(options)
             .await
-            .map_err(said("connecting"))?;
-        target.forge(true).await.map_err(said("forging"))?;
-        target.bundle().await.map_err(said("bundling"))?;
+            .map_err(RunError::of("connecting"))?;
+        target.forge(true).await.map_err(RunError::of("forging"))?;
+        target.bundle().await.map_err(RunError::of("bundling"))?;
         targets.push(Arc::new(target));
     }
     Ok(targets)
@@ -234,13 +245,9 @@ pub(super) async fn tally(
             deadline_minutes: chain.deadline_minutes,
         };
         let target = TallyTarget::connect(options).await;
-        targets.push(Arc::new(target.map_err(said("connecting"))?));
+        targets.push(Arc::new(target.map_err(RunError::of("connecting"))?));
     }
     Ok(targets)
-}
-
-fn said(what: &'static str) -> impl FnOnce(Fault) -> RunError {
-    move |fault| RunError::Chain { what, fault }
 }
 
 /// Returns the test accounts of a node, by number.
