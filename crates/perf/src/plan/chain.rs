@@ -39,6 +39,16 @@ pub struct ChainPlan {
     pub target: Option<ChainServers>,
 }
 
+impl ChainPlan {
+    /// Returns the names of its nodes.
+    #[must_use]
+    pub fn node_names(&self) -> Vec<String> {
+        (1..=self.nodes)
+            .map(|node| format!("node-{node}"))
+            .collect()
+    }
+}
+
 /// The accounts that bundle on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bundlers {

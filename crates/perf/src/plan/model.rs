@@ -20,9 +20,9 @@ pub struct Plan {
     pub seed: u64,
     /// The network to bring up or use.
     pub network: Network,
-    /// A chain instead of a network. The only work is then its payments.
+    /// A chain instead of a network.
     pub chain: Option<ChainPlan>,
-    /// The work: one kind, or several by weight.
+    /// The work: one kind, or several by weight. Empty only for a chain: then it is payments.
     pub work: Vec<Work>,
     /// The load's intensity.
     pub load: Load,

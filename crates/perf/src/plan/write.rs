@@ -29,7 +29,10 @@ impl Plan {
         put(&mut table, "seed", whole(self.seed));
         put(&mut table, "main_metric", self.main_metric.as_str());
         match &self.chain {
-            Some(plan) => put(&mut table, "chain", chain(plan)),
+            Some(plan) => {
+                put(&mut table, "chain", chain(plan));
+                put_list(&mut table, "work", &self.work, work);
+            }
             None => {
                 put(&mut table, "network", network(&self.network));
                 put(&mut table, "work", list(&self.work, work));

@@ -2,23 +2,33 @@
 //! the audit finds every fault that the servers commit on purpose.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use perf::chain::nxt::fake::{Behaviour, Fake};
 use perf::load::engine::Stop;
 use perf::plan::{self, NoChecks};
 use perf::results::Scenario;
-use perf::run::{Events, Options, run};
+use perf::run::{Event, Events, Options, run};
 use perf::workload::Workloads;
 
 /// Runs a short scenario on fake servers with this behaviour.
 async fn ran(behaviour: Behaviour, nodes: usize, more: &str) -> Scenario {
+    ran_with(behaviour, nodes, more, 1, Arc::new(|_| {})).await
+}
+
+async fn ran_with(
+    behaviour: Behaviour,
+    nodes: usize,
+    more: &str,
+    repeats: u32,
+    events: Events,
+) -> Scenario {
     let fake = Fake::start(nodes, behaviour).await.expect("ports");
     let urls: Vec<String> = fake.urls().iter().map(|url| format!("'{url}'")).collect();
     let text = format!(
         "[chain]\nblock_s = 1\nchildren = 2\n{more}\n[chain.target]\nkind = 'nxt'\nservers = [{}]\n\
-         [load]\noutstanding = 6\nthink_ms = 10\nthink = 'random'\n[run]\nwarm_up_s = 0.2\nseconds = 1.5\nrepeats = 1\n\
+         [load]\noutstanding = 6\nthink_ms = 10\nthink = 'random'\n[run]\nwarm_up_s = 0.2\nseconds = 1.5\nrepeats = {repeats}\n\
          [monitors]\nmachine = false",
         urls.join(", ")
     );
@@ -40,7 +50,6 @@ async fn ran(behaviour: Behaviour, nodes: usize, more: &str) -> Scenario {
         samples: None,
         agents: None,
     };
-    let events: Events = Arc::new(|_| {});
     let mut report = run(&[plan.expect("in order")], &options, &events).await;
     report.scenarios.pop().expect("it ran")
 }
@@ -88,6 +97,51 @@ async fn a_sound_chain_is_found_sound_and_measured() {
             assert!(point.summary.metrics.contains_key(metric), "{metric}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_mixed_like_any_other_work() {
+    let mix = "[[work]]\nkind = 'payment'\nlabel = 'on the parent'\nchains = 'parent'\n\
+               [[work]]\nkind = 'payment'\nlabel = 'on children'\nchains = 'children'\nweight = 3";
+    let scenario = ran(behaviour(), 2, mix).await;
+    let (failure, findings) = (&scenario.failure, &scenario.findings);
+    assert!(scenario.is_good(), "{failure:?} {findings:?}");
+    let stretch = &scenario.points[0].stretches[0];
+    let works: Vec<(&str, bool)> = stretch
+        .works
+        .iter()
+        .map(|work| (work.label.as_str(), work.done > 0))
+        .collect();
+    assert_eq!(works, [("on the parent", true), ("on children", true)]);
+    let chain = stretch.chain.as_ref().expect("a chain");
+    assert_eq!(chain.in_blocks, chain.accepted, "of both kinds");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_stretch_has_a_chain_of_its_own_up_to_its_audit() {
+    let told: Arc<Mutex<Vec<&str>>> = Arc::default();
+    let seen = Arc::clone(&told);
+    let events: Events = Arc::new(move |event| {
+        let word = match event {
+            Event::Began(step) => step.as_str(),
+            Event::Load { .. } => "load",
+            Event::Loaded { .. } => "loaded",
+            Event::Audited(_) => "audited",
+            _ => return,
+        };
+        seen.lock().expect("no panic").push(word);
+    });
+    let scenario = ran_with(behaviour(), 1, "", 2, events).await;
+    let one = ["Network", "load", "loaded", "Settling", "Audit", "audited"];
+    assert_eq!(*told.lock().expect("no panic"), [one, one].concat());
+    let point = &scenario.points[0];
+    assert_eq!((point.stretches.len(), point.audits.len()), (2, 2));
+    assert!(
+        point
+            .stretches
+            .iter()
+            .all(|stretch| stretch.chain.is_some())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

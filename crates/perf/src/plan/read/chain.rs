@@ -32,8 +32,8 @@ pub(super) fn read(
     checks: &dyn Checks,
 ) -> Option<ChainPlan> {
     let section = reader.sub(top, "chain")?;
-    let why = "cannot be combined with `chain`, which says what runs and what is done";
-    reader.forbid(top, &["network", "work"], why);
+    let why = "cannot be combined with `chain`, which says what runs";
+    reader.forbid(top, &["network"], why);
     let target = target(reader, section);
     let servers = target.as_ref().map(|target| match target {
         ChainServers::Tally(folders) => folders.len(),

@@ -47,33 +47,27 @@ pub(super) fn plan(
     let seed = reader.whole(top, "seed").unwrap_or(1);
     let chain = chain::read(reader, top, checks);
     let mut network = network::read(reader, top, checks);
+    if chain.is_some() {
+        network.banks = 0;
+    }
     let work = match &chain {
-        None => work::read(reader, top),
-        // Payments are the only work.
-        Some(_) => {
-            network.banks = 0;
-            Vec::new()
-        }
+        // It is payments.
+        Some(_) if !top.has("work") => Vec::new(),
+        _ => work::read(reader, top),
     };
     let load = load::read(reader, top);
     let theirs = chain.as_ref().is_some_and(|chain| chain.target.is_some());
     let nodes = match &chain {
-        Some(_) => Vec::new(),
+        Some(chain) => chain.node_names(),
         None => network.node_names(),
     };
     let theirs = network.target.is_some() || theirs;
     let run = run::read(reader, top, &load, (&nodes, theirs));
-    if chain.is_some()
-        && run.each_unit
-        && let Some(section) = reader.sub(top, "run")
-    {
-        let why = "does not apply to a chain, whose payments end with blocks";
-        reader.forbid(section, &["each_unit"], why);
-    }
     let sweep = sweep::read(reader, top);
     // A scenario with a sweep runs only as its points. The work is checked there.
     if sweep.is_empty() {
-        work::check(reader, top, &work, &network, checks);
+        let is_chain = chain.is_some();
+        work::check(reader, top, &work, (&network, is_chain), checks);
         if matches!(load, Load::Knee(_)) {
             work::check_search(reader, top, &work, checks);
         }

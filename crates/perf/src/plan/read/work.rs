@@ -10,6 +10,8 @@ const OWN: [&str; 3] = ["kind", "label", "weight"];
 /// The only kind that runs without a network, and the only one that runs on another system.
 const FAKE: &str = "fake";
 const COMMAND: &str = "command";
+/// The only kind that runs on a chain.
+const PAYMENT: &str = crate::workload::PAYMENT;
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
     reader.missing(top, "work");
@@ -85,7 +87,7 @@ pub(super) fn check(
     reader: &mut Reader<'_>,
     top: Section<'_>,
     works: &[Work],
-    network: &Network,
+    (network, is_chain): (&Network, bool),
     checks: &dyn Checks,
 ) {
     let nodes = reader.list(top, "work", WORKS_MAX);
@@ -99,6 +101,9 @@ pub(super) fn check(
             continue;
         };
         let wrong = match (work.kind.as_str(), is_other, network.banks) {
+            (PAYMENT, ..) if is_chain => None,
+            (PAYMENT, ..) => Some("work of the kind `payment` needs `chain`"),
+            _ if is_chain => Some("only work of the kind `payment` can be done on a chain"),
             (COMMAND, true, _) | (FAKE, false, 0) => None,
             (COMMAND, false, _) => {
                 Some("work of the kind `command` needs `network.target.command` or `.connector`")

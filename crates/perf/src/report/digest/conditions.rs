@@ -209,10 +209,8 @@ fn store(plan: &Plan) -> String {
 }
 
 fn work(plan: &Plan) -> String {
-    if let Some(chain) = &plan.chain {
-        return payments(chain);
-    }
-    let works: Vec<String> = plan.work.iter().map(one_work).collect();
+    let on_a_chain = plan.chain.iter().map(payments);
+    let works: Vec<String> = on_a_chain.chain(plan.work.iter().map(one_work)).collect();
     works.join("; ")
 }
 
