@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use primitives::SecretText;
+use serde::{Deserialize, Serialize};
 
 use crate::chain::{Chain, ChainId};
 
 /// The chain to bring up or use, and to load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainPlan {
     /// Nodes, at least 1: `node-1` and so on.
     pub nodes: u32,
@@ -34,6 +35,7 @@ pub struct ChainPlan {
     /// Validity of a payment, in minutes.
     pub deadline_minutes: u16,
     /// Settings of every node's configuration, by dotted name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, toml::Value>,
     /// Existing nodes to use instead.
     pub target: Option<ChainServers>,
@@ -50,7 +52,8 @@ impl ChainPlan {
 }
 
 /// The accounts that bundle on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Bundlers {
     /// The first of its test accounts.
     First,
@@ -59,7 +62,7 @@ pub enum Bundlers {
 }
 
 /// A test account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainAccount {
     /// The source of its key.
     pub passphrase: SecretText,
@@ -68,7 +71,8 @@ pub struct ChainAccount {
 }
 
 /// Existing nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "servers", rename_all = "lowercase")]
 pub enum ChainServers {
     /// Our own nodes, by their folders, each with the address, root certificate and token of its API.
     Tally(Vec<PathBuf>),

@@ -4,7 +4,8 @@
 use toml::Value;
 
 use super::chain::ChainPlan;
-use super::model::{Network, Work};
+use super::model::Work;
+use super::network::Network;
 
 /// An error in a kind of work.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,6 +18,8 @@ pub const LINK_DELAY_MS_MAX: f64 = 1_000.0;
 pub const LINK_MBIT_MIN: f64 = 0.1;
 /// The widest link, megabits a second. Above it, the machine is the limit.
 pub const LINK_MBIT_MAX: f64 = 100_000.0;
+/// The program of a connector and its arguments.
+pub const COMMAND_MAX: usize = 64;
 /// Settings of nodes in one table.
 pub const SETTINGS_MAX: usize = 200;
 /// Kinds of work in one mix.

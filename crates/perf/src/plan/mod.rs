@@ -4,32 +4,42 @@
 //! of the name of a shipped one, [`Plan::points`] goes through its sweep, [`Plan::to_toml`] writes it again.
 //!
 //! ```text
-//! file --tree--> document --[full], --set--> document --read--> Plan --cases--> a Plan for each point
+//! file --toml--> document --[full], --set--> document --schema, complete, serde, rules--> Plan --cases--> its points
 //! ```
-//! Every value of a document keeps its place, so that error messages can show it. This module runs nothing, and no input
-//! makes it panic.
+//! - `fields` lists every key with its range and default, for the checks and for the reference page.
+//! - `document` has the values with their places in the file, so that error messages can show them, and `lay` changes them.
+//! - `schema` checks each key by its field. `complete` fills in the defaults, and serde makes the plan by the attributes of
+//!   the `model`. `rules` refuses contradictions.
+//!
+//! This module runs nothing, and no input makes it panic.
 
+mod cases;
 pub(crate) mod chain;
 mod checks;
+mod complete;
+mod complete_chain;
+mod csv;
+mod document;
 mod error;
 mod expected;
 mod fields;
+mod lay;
 mod limits;
 mod model;
+mod network;
 mod open;
 mod overlay;
 pub(crate) mod pace;
 mod points;
-mod read;
-mod reader;
+mod problems;
 mod reference;
+mod rules;
 mod same_work;
+mod schema;
 mod shipped;
 mod source;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod write;
 
 pub use chain::{Bundlers, ChainAccount, ChainPlan, ChainServers};
 pub use checks::{Checks, KnobError, NoChecks};
@@ -37,9 +47,11 @@ pub use error::{ERRORS, PlanError, Problem, nearest};
 pub use fields::METRICS;
 pub use limits::EACH_UNIT_MAX;
 pub use model::{
-    Audit, Axis, Case, Closed, ConnectorProgram, DatabaseKind, Fault, FaultKind, Knee, Link, Load,
-    Monitors, Network, NodeSettings, NotaryBackend, NotaryKind, Open, Plan, PublishedLine, Restart,
-    Run, Shape, Step, Target, Think, Work,
+    Audit, Axis, Case, Closed, Fault, FaultKind, Knee, Load, Monitors, Open, Plan, PublishedLine,
+    Restart, Run, Shape, Step, Think, Work,
+};
+pub use network::{
+    ConnectorProgram, DatabaseKind, Link, Network, NodeSettings, NotaryBackend, NotaryKind, Target,
 };
 pub use open::{Options, open, parse};
 pub use points::PointPlan;

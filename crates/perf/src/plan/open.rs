@@ -5,16 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 use super::checks::Checks;
+use super::document::Document;
 use super::error::{BAD, PlanError, UNKNOWN, UNREADABLE, suggestion};
 use super::limits::FILE_BYTES_MAX;
 use super::model::Plan;
-use super::overlay;
-use super::points::{self, PointPlan};
-use super::read;
-use super::reader::Reader;
+use super::overlay::{self, Override};
+use super::problems::Problems;
 use super::shipped::{SHIPPED, shipped};
-use super::source::{At, Sources};
-use super::tree::{self, Table, Tree};
+use super::source::Sources;
+use super::{complete, csv, lay, points, rules, schema};
 
 /// Options for opening a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,89 +86,88 @@ pub fn parse(
     let mut sources = Sources::default();
     let file = sources.add(source, text, true);
     let overrides = overlay::read(&mut sources, &options.set);
-    let mut reader = Reader::new(&sources);
-    let plan = document(&mut reader, text, file).and_then(|(table, full)| {
-        if !options.full
-            && let Some(full) = &full
-        {
-            // Checks the settings of `--full` on every load, so that their errors show early.
-            let table = laid(&mut reader, table.clone(), Some(full.clone()), &[]);
-            read_all(&mut reader, &table, name, checks, &[]);
+    let mut problems = Problems::new(&sources);
+    let opening = Opening {
+        name,
+        checks,
+        overrides: &overrides,
+    };
+    let plan = match Document::parse(text, file, false) {
+        Ok(document) => opening.read(document, options.full, &mut problems),
+        Err((at, message)) => {
+            problems.wrong(at, message);
+            None
         }
-        let full = full.filter(|_| options.full);
-        let table = laid(&mut reader, table, full, &overrides);
-        read_all(&mut reader, &table, name, checks, &overrides)
-    });
+    };
     match plan {
-        Some(plan) if reader.problems.is_empty() => Ok(plan),
-        _ if reader.problems.is_empty() => Err(PlanError::plain(BAD, source.to_owned())),
+        Some(plan) if problems.list.is_empty() => Ok(plan),
+        _ if problems.list.is_empty() => Err(PlanError::plain(BAD, source.to_owned())),
         _ => Err(PlanError {
-            problems: reader.problems,
+            problems: problems.list,
         }),
     }
 }
 
-/// Splits the document into everything but `[full]`, and `[full]`.
-fn document(reader: &mut Reader<'_>, text: &str, file: u32) -> Option<(Table, Option<Table>)> {
-    let parsed = tree::parse(text, file).and_then(|mut table| {
-        tree::make_lists(&mut table);
-        tree::unquote_settings(&mut table)?;
-        let full = match table.remove("full").map(|entry| entry.node) {
-            None => None,
-            Some(node) => match node.tree {
-                Tree::Table(mut full) => {
-                    tree::unquote_settings(&mut full)?;
-                    if let Some(entry) = full.get("full") {
-                        return Err((entry.key_at, "`full` within `full`".to_owned()));
-                    }
-                    Some(full)
-                }
-                _ => return Err((node.at, "`full` has to be a table".to_owned())),
-            },
-        };
-        Ok((table, full))
-    });
-    parsed
-        .map_err(|(at, message)| reader.wrong(at, message))
-        .ok()
+/// A scenario's name, its checks and its `--set`s.
+struct Opening<'o> {
+    name: &'o str,
+    checks: &'o dyn Checks,
+    overrides: &'o [Override],
 }
 
-/// Returns the document with all overrides applied.
-fn laid(
-    reader: &mut Reader<'_>,
-    mut table: Table,
-    full: Option<Table>,
-    overrides: &[Result<overlay::Override, tree::Wrong>],
-) -> Table {
-    if let Some(full) = full
-        && let Err((at, message)) = tree::lay(&mut table, full)
-    {
-        reader.wrong(at, message);
+impl Opening<'_> {
+    fn read(
+        &self,
+        mut document: Document,
+        is_full: bool,
+        problems: &mut Problems<'_>,
+    ) -> Option<Plan> {
+        let mut over = Vec::new();
+        if let Some(toml::Value::Table(full)) = document.table.remove("full") {
+            over = lay::settings(&document, &full, "full");
+        }
+        let mut full = document.clone();
+        if let Err((at, message)) = full.lay(over) {
+            problems.wrong(at, message);
+        }
+        if is_full {
+            document = full;
+        } else {
+            // Checks the settings of `--full` on every load, so that their errors show early.
+            self.plan(&full, &[], problems);
+        }
+        overlay::lay(&mut document, self.overrides, problems);
+        self.plan(&document, self.overrides, problems)
     }
-    tree::make_lists(&mut table);
-    overlay::lay(reader, &mut table, overrides);
-    table
+
+    /// Makes a plan and checks all points of its sweep.
+    fn plan(
+        &self,
+        document: &Document,
+        overrides: &[Override],
+        problems: &mut Problems<'_>,
+    ) -> Option<Plan> {
+        let plan = checked(document.clone(), self.name, self.checks, problems)?;
+        overlay::check(overrides, &plan.sweep, problems);
+        if problems.list.is_empty() && !plan.sweep.is_empty() {
+            points::expand(&plan, document, self.checks, problems);
+        }
+        Some(plan)
+    }
 }
 
-/// Reads a document and all points of its sweep.
-fn read_all(
-    reader: &mut Reader<'_>,
-    table: &Table,
+/// Makes a plan of a document and checks it. Errors are noted, and the plan is then unusable.
+pub(super) fn checked(
+    mut document: Document,
     name: &str,
     checks: &dyn Checks,
-    overrides: &[Result<overlay::Override, tree::Wrong>],
+    problems: &mut Problems<'_>,
 ) -> Option<Plan> {
-    let plan = read::plan(reader, table, name, checks);
-    overlay::check(reader, overrides, &plan.sweep);
-    if !reader.problems.is_empty() {
+    csv::expand(&mut document, problems);
+    if !schema::check(&document, problems) {
         return None;
     }
-    if !plan.sweep.is_empty() {
-        let top = reader.open_top(table, At::NOWHERE);
-        let places = read::sweep::places(reader, top);
-        let mut made = tree::made_table(plan.to_table(), At::NOWHERE);
-        tree::borrow_places(&mut made, table);
-        let _: Vec<PointPlan> = points::expand(reader, made, &plan, &places, checks);
-    }
+    let plan = complete::plan(&document, name, problems)?;
+    rules::check(&document, &plan, checks, problems);
     Some(plan)
 }

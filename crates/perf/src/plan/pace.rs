@@ -11,7 +11,8 @@
 
 use toml::Value;
 
-use super::model::{Closed, Link, Network, Plan, Think, Work};
+use super::model::{Closed, Plan, Think, Work};
+use super::network::{Link, Network};
 
 /// Units a second assumed for a closed loop before it has run, if nothing is known of its work.
 pub(crate) const PER_S_GUESSED: f64 = 200.0;

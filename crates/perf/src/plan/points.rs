@@ -1,16 +1,17 @@
 //! Expands a sweep into its points: every combination of its axes' cases, the last axis fastest. Each is its own
 //! scenario.
 
-use std::collections::BTreeMap;
+use toml::Value;
 
+use super::cases::{case_name, case_of};
 use super::checks::{Checks, NoChecks};
+use super::document::{Document, Mark};
 use super::error::PlanError;
+use super::lay::Setting;
 use super::model::{Axis, Case, Plan};
-use super::read;
-use super::read::sweep::Places;
-use super::reader::Reader;
-use super::source::{At, Sources};
-use super::tree::{self, Node, Table};
+use super::open::checked;
+use super::problems::Problems;
+use super::source::Sources;
 use crate::results::CaseResult;
 
 /// One point of a sweep.
@@ -29,72 +30,88 @@ impl Plan {
     /// Returns the errors of a case. A scenario that was loaded has passed this check.
     pub fn points(&self) -> Result<Vec<PointPlan>, PlanError> {
         let sources = Sources::default();
-        let mut reader = Reader::new(&sources);
-        let table = tree::made_table(self.to_table(), At::NOWHERE);
-        let points = expand(&mut reader, table, self, &[], &NoChecks);
-        match reader.problems.is_empty() {
+        let mut problems = Problems::new(&sources);
+        let points = expand(self, &Document::default(), &NoChecks, &mut problems);
+        match problems.list.is_empty() {
             true => Ok(points),
             false => Err(PlanError {
-                problems: reader.problems,
+                problems: problems.list,
             }),
         }
     }
 }
 
-/// Expands a plan into its points. `table` is the plan's document. Errors are noted in the reader.
+/// Expands a plan into its points. `source` is the document that it was made of, for the places of its values.
 pub(super) fn expand(
-    reader: &mut Reader<'_>,
-    mut table: Table,
     plan: &Plan,
-    places: &[BTreeMap<String, Places>],
+    source: &Document,
     checks: &dyn Checks,
+    problems: &mut Problems<'_>,
 ) -> Vec<PointPlan> {
-    table.remove("sweep");
-    // A plan writes names of settings with dots in quotes. Cases that set the same setting must find it.
-    if let Err((at, message)) = tree::unquote_settings(&mut table) {
-        reader.wrong(at, message);
-    }
+    let mut base = Document {
+        table: plan.to_table(),
+        marks: source.marks.clone(),
+    };
+    base.table.remove("sweep");
     let mut points = Vec::new();
     for cases in combinations(&plan.sweep) {
-        let chosen = || plan.sweep.iter().zip(&cases).enumerate();
-        let at: Vec<CaseResult> = chosen()
-            .map(|(_, (axis, case))| place_on(axis, &axis.cases[*case]))
-            .collect();
-        let words: Vec<String> = at
-            .iter()
-            .map(|at| format!("{} = {}", at.axis, at.name))
-            .collect();
-        reader.point = words.join(", ");
-        let mut document = table.clone();
-        let mut over = Table::new();
-        for (number, (axis, case)) in chosen() {
-            let case = &axis.cases[*case];
-            let places = places.get(number).and_then(|places| places.get(&case.name));
-            apply(reader, &mut over, case, places);
+        let chosen = || plan.sweep.iter().zip(&cases);
+        let chosen = || chosen().map(|(axis, case)| (axis, &axis.cases[*case]));
+        let at: Vec<CaseResult> = chosen().map(|(axis, case)| place_on(axis, case)).collect();
+        let words = at.iter().map(|at| format!("{} = {}", at.axis, at.name));
+        problems.point = words.collect::<Vec<_>>().join(", ");
+        let settings = chosen()
+            .enumerate()
+            .flat_map(|(number, (_, case))| settings(case, source, number));
+        let mut document = base.clone();
+        if let Err((at, message)) = document.lay(settings.collect()) {
+            problems.wrong(at, message);
+        } else if let Some(plan) = checked(document, &plan.name, checks, problems) {
+            points.push(PointPlan { at, plan });
         }
-        let laid = tree::unquote_settings(&mut over).and_then(|()| tree::lay(&mut document, over));
-        if let Err((at, message)) = laid {
-            reader.wrong(at, message);
-        }
-        let plan = read::plan(reader, &document, &plan.name, checks);
-        points.push(PointPlan { at, plan });
     }
-    reader.point.clear();
+    problems.point.clear();
     points
 }
 
-/// Adds the settings of a case to those of the other cases.
-fn apply(reader: &mut Reader<'_>, over: &mut Table, case: &Case, places: Option<&Places>) {
-    for (name, value) in &case.set {
-        let place = places.and_then(|places| places.get(name));
-        // Messages about a setting without a place name the setting alone.
-        let (key_at, at) = place.copied().unwrap_or((At::NOWHERE, At::NOWHERE));
-        let path: Vec<String> = name.split('.').map(str::to_owned).collect();
-        let node = Node::made(value.clone(), at);
-        if let Err((at, message)) = tree::put(over, &path, node, key_at) {
-            reader.wrong(at, message);
-        }
+/// Returns the settings of a case. `axis` is the number of its axis in the source.
+fn settings(case: &Case, source: &Document, axis: usize) -> Vec<Setting> {
+    case.set
+        .iter()
+        .map(|(name, value)| {
+            let mark = mark(case, name, source, axis);
+            Setting {
+                path: name.split('.').map(str::to_owned).collect(),
+                value: value.clone(),
+                marks: mark.into_iter().map(|mark| (String::new(), mark)).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Returns the place of a setting of a case.
+fn mark(case: &Case, name: &str, source: &Document, axis: usize) -> Option<Mark> {
+    let path = format!("sweep.{axis}");
+    let mut tables = source.tables(&format!("{path}.case"));
+    let named = tables.position(|table| {
+        let name = table.get("name").and_then(Value::as_str);
+        name.is_some_and(|name| case_name(name) == case.name)
+    });
+    if let Some(number) = named {
+        return source.mark(&format!("{path}.case.{number}.set.{name}"));
     }
+    let values = format!("{path}.values");
+    let value = match source.get(&values)? {
+        Value::Array(entries) => {
+            let number = entries
+                .iter()
+                .position(|value| case_of(value) == case.name)?;
+            source.at(&format!("{values}.{number}"))
+        }
+        _ => source.at(&values),
+    };
+    let key = source.at(&format!("{path}.set"));
+    Some(Mark { key, value })
 }
 
 /// Returns the combinations of case positions, one for each axis. Without axes, the only combination is empty.

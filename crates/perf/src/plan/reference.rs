@@ -69,7 +69,7 @@ pub fn reference_page() -> String {
 
 fn allowed(kind: &Kind) -> String {
     match kind {
-        Kind::Text(chars) => format!("text of at most {chars} characters"),
+        Kind::Text(_, chars) => format!("text of at most {chars} characters"),
         Kind::Flag => "`true`, `false`".to_owned(),
         Kind::Whole(least, most) => format!("{least} to {most}"),
         Kind::Number(least, most) => format!("{least} to {most}"),
@@ -78,6 +78,6 @@ fn allowed(kind: &Kind) -> String {
             let words: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
             words.join(", ")
         }
-        Kind::Tables | Kind::Free => String::new(),
+        _ => String::new(),
     }
 }

@@ -132,6 +132,10 @@ fn what_contradicts_is_refused() {
             "contradicts",
         ),
         ("[chain]\naccounts_csv = '/nowhere/x.csv'", "/nowhere/x.csv"),
+        (
+            "[chain]\naccounts = 3\naccounts_csv = '/nowhere/x.csv'",
+            "`accounts` contradicts `accounts_csv`",
+        ),
         ("[chain.target]\nkind = 'nxt'", "needs 1 to 64 `servers`"),
         (
             "[chain.target]\nkind = 'nxt'\nservers = ['ftp://x']",
@@ -209,7 +213,13 @@ fn tables_of_other_load_tests_are_taken_as_they_are() {
         let chains = file("chains.csv", &format!("1,ARDR,{wrong}\n"));
         let text = format!("[chain]\nchains_csv = '{chains}'");
         let error = read(&text, false, &[]).expect_err(wrong);
-        assert!(error.contains("decimals (0 to 12)"), "{wrong}: {error}");
+        let field = if wrong.starts_with("8,") {
+            "fee"
+        } else {
+            "decimals"
+        };
+        let message = format!("`chain.chains.{field}` is ");
+        assert!(error.contains(&message), "{wrong}: {error}");
     }
 }
 

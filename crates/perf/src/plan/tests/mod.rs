@@ -1,6 +1,7 @@
 //! Tests of valid and invalid scenario files.
 
 mod chains;
+mod defaults;
 mod expected;
 mod garbage;
 mod overlays;
@@ -11,7 +12,8 @@ mod sweeps;
 
 use super::checks::{Checks, KnobError};
 use super::error::nearest;
-use super::model::{Network, Plan, Work};
+use super::model::{Plan, Work};
+use super::network::Network;
 use super::open::{Options, parse};
 
 /// Checks with a small set of known knobs and settings.

@@ -336,12 +336,27 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[[published]]\nlabel = 'x'\nsource = 'y'\nvalues = { 4 = 3 }\ndeviations = 1\n[work]\nkind = 'swap'",
         "5:14",
-        "`published.deviations` has to be a table",
+        "`published.deviations` is 1; it has to be a table of 1 to 200 figures",
     ),
     (
         "[full]\nfull.seed = 1\n[work]\nkind = 'swap'",
         "2:1",
         "`full` within `full`",
+    ),
+    (
+        "[work]\nkind = 'swap'\n[full]\nload.steps = [{ per_s = 1, seconds = 0 }]",
+        "4:38",
+        "`load.steps.seconds` is 0",
+    ),
+    (
+        "[work]\nkind = 'swap'\n[[sweep]]\nset = 'run.count'\nvalues = [1]\n[[sweep]]\nlabel = 'x'\nset = 'run.count'\nvalues = [2]",
+        "8:7",
+        "`run.count` is set twice (at count = 1, x = 2)",
+    ),
+    (
+        "[network]\nbanks = []\n[work]\nkind = 'swap'",
+        "2:9",
+        "`network.banks` is a list of 0; it has to be a whole number",
     ),
     (
         "full = 1\n[work]\nkind = 'swap'",

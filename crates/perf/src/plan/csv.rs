@@ -4,20 +4,67 @@
 use std::fs::File;
 use std::io::Read;
 
+use toml::{Table, Value};
+
+use super::document::{Document, joined};
+use super::fields::{Kind, kind};
+use super::problems::Problems;
+
 /// Columns of `servers.csv`.
-pub const SERVERS: &[&str] = &["name", "url"];
+const SERVERS: &[&str] = &["name", "url"];
 /// Columns of `chains.csv`; the fee may be left out.
-pub const CHAINS: &[&str] = &["id", "name", "decimals", "fee"];
+const CHAINS: &[&str] = &["id", "name", "decimals", "fee"];
 /// Columns of `accounts.csv`; the node may be left out.
-pub const ACCOUNTS: &[&str] = &["passphrase", "node"];
+const ACCOUNTS: &[&str] = &["passphrase", "node"];
+/// The sections and keys that such a file can give, with its columns.
+const FILES: [(&str, &str, &[&str]); 3] = [
+    ("chain", "chains", CHAINS),
+    ("chain", "accounts", ACCOUNTS),
+    ("chain.target", "servers", SERVERS),
+];
 
 /// The size limit of a file.
 const BYTES_MAX: usize = 1 << 20;
 /// Upper limit on the rows of one file.
 const ROWS_MAX: usize = 10_000;
 
+/// Replaces the names of files in a document by their rows, as if the scenario had them: `chains_csv` by `chains`. They have
+/// the place of the name.
+pub(super) fn expand(document: &mut Document, problems: &mut Problems<'_>) {
+    for (section, key, columns) in FILES {
+        let (file, name) = (format!("{section}.{key}_csv"), joined(section, key));
+        let Some(path) = document.get(&file).and_then(Value::as_str) else {
+            continue;
+        };
+        let why = format!("contradicts `{key}_csv`; take one");
+        problems.forbid(document, section, &[key], &why);
+        let rows = load(path, columns).unwrap_or_else(|message| {
+            problems.wrong(document.at(&file), format!("{path}: {message}"));
+            Vec::new()
+        });
+        let rows = rows.into_iter().map(|row| match columns {
+            SERVERS => row[1].clone().unwrap_or_default().into(),
+            _ => Value::Table(entry(&name, columns, row)),
+        });
+        document.replace(section, key, Value::Array(rows.collect()), &file);
+    }
+}
+
+/// Returns the table of a row.
+fn entry(section: &str, columns: &[&str], row: Vec<Option<String>>) -> Table {
+    let cells = columns.iter().zip(row);
+    let cells = cells.filter_map(|(column, cell)| Some((*column, cell?)));
+    let value = |column: &str, cell: String| match (kind(&joined(section, column)), cell.parse()) {
+        (Kind::Whole(..), Ok(number)) => Value::Integer(number),
+        _ => Value::String(cell),
+    };
+    cells
+        .map(|(column, cell)| (column.to_owned(), value(column, cell)))
+        .collect()
+}
+
 /// Reads the rows of a file. Missing cells are `None`. A header line may put the columns in a different order.
-pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
+fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
@@ -30,7 +77,7 @@ pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, St
 }
 
 /// Reads the rows of a text.
-pub fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
+fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
     // The mark of the byte order is optional.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut order: Vec<Option<usize>> = (0..columns.len()).map(Some).collect();
