@@ -53,7 +53,11 @@ pub(super) fn expand(document: &mut Document, problems: &mut Problems<'_>) {
 /// Returns the table of a row.
 fn entry(section: &str, columns: &[&str], row: Vec<Option<String>>) -> Table {
     let cells = columns.iter().zip(row);
-    let cells = cells.filter_map(|(column, cell)| Some((*column, cell?)));
+    let cells = cells.filter_map(|(column, cell)| match cell {
+        // A list in a scenario has a default here. A file without this column is probably another table.
+        None if *column == "decimals" => Some((*column, String::new())),
+        cell => Some((*column, cell?)),
+    });
     let value = |column: &str, cell: String| match (kind(&joined(section, column)), cell.parse()) {
         (Kind::Whole(..), Ok(number)) => Value::Integer(number),
         _ => Value::String(cell),

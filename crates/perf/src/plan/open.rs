@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use toml::Value;
+
 use super::checks::Checks;
 use super::document::Document;
 use super::error::{BAD, PlanError, UNKNOWN, UNREADABLE, suggestion};
@@ -122,19 +124,17 @@ impl Opening<'_> {
         is_full: bool,
         problems: &mut Problems<'_>,
     ) -> Option<Plan> {
-        let mut over = Vec::new();
-        if let Some(toml::Value::Table(full)) = document.table.remove("full") {
-            over = lay::settings(&document, &full, "full");
-        }
-        let mut full = document.clone();
-        if let Err((at, message)) = full.lay(over) {
-            problems.wrong(at, message);
-        }
-        if is_full {
-            document = full;
-        } else {
-            // Checks the settings of `--full` on every load, so that their errors show early.
-            self.plan(&full, &[], problems);
+        if let Some(Value::Table(over)) = document.table.remove("full") {
+            let mut full = document.clone();
+            if let Err((at, message)) = full.lay(lay::settings(&document, &over, "full")) {
+                problems.wrong(at, message);
+            }
+            if is_full {
+                document = full;
+            } else {
+                // Checks the settings of `--full` on every load, so that their errors show early.
+                self.plan(&full, &[], problems);
+            }
         }
         overlay::lay(&mut document, self.overrides, problems);
         self.plan(&document, self.overrides, problems)

@@ -202,6 +202,7 @@ fn tables_of_other_load_tests_are_taken_as_they_are() {
         .collect();
     assert_eq!(accounts, [("0", 1), ("1", 2), ("2", 1)]);
     for wrong in [
+        "",
         "8,1.5",
         "8,-1",
         "8,x",
