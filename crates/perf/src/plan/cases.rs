@@ -1,15 +1,37 @@
-//! Axes, cases and figures in a file, whose form differs from the model's.
+//! The axes of a sweep, their cases, and figures by case.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use toml::Value;
 
 use super::limits::LABEL_CHARS_MAX;
-use super::model::{Axis, Case};
 use crate::results::CASES_JOINED;
 
-/// `[[sweep]]`.
+/// A varied setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "AxisTable")]
+pub struct Axis {
+    /// Its name in charts.
+    pub label: String,
+    /// Its cases, in order; at least one.
+    #[serde(rename = "case")]
+    pub cases: Vec<Case>,
+}
+
+/// One place on an axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Its display name: `4`, `sequential`.
+    pub name: String,
+    /// Its position on a numeric axis, if all cases are numbers.
+    pub number: Option<f64>,
+    /// The settings it makes, by dotted name within the scenario: `work.parties`, `network.settings.p2p.compression`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, toml::Value>,
+}
+
+/// `[[sweep]]` in a file.
 #[derive(Deserialize)]
 pub(super) struct AxisTable {
     #[serde(default)]

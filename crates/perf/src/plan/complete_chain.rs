@@ -90,7 +90,8 @@ fn written<T: serde::Serialize>(value: &T) -> Value {
 /// fewer children.
 pub(super) fn shorten(table: &mut Table, plan: &ChainPlan) {
     if let Some(target) = table.get_mut("target").and_then(Value::as_table_mut) {
-        if let Some(Value::Table(mut nxt)) = target.remove("servers").filter(Value::is_table) {
+        let mut servers = target.remove("servers");
+        if let Some(Value::Table(nxt)) = &mut servers {
             let is_prepared = nxt.remove("prepared") == Some(Value::Boolean(true));
             let signing = if is_prepared {
                 "prepared"
@@ -98,8 +99,9 @@ pub(super) fn shorten(table: &mut Table, plan: &ChainPlan) {
                 "passphrase"
             };
             target.insert("signing".to_owned(), signing.into());
-            target.extend(nxt.remove("urls").map(|urls| ("servers".to_owned(), urls)));
+            servers = nxt.remove("urls");
         }
+        target.extend(servers.map(|servers| ("servers".to_owned(), servers)));
         table.retain(|key, _| !OWN.contains(&key));
     }
     // All chains but the parent are children; without chains there are none.

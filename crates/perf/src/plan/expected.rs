@@ -2,7 +2,8 @@
 
 mod distance;
 
-use super::model::{Closed, Knee, Load, Network, Open, Plan, Restart, Shape, Think};
+use super::model::{Closed, Knee, Load, Open, Plan, Restart, Shape, Think};
+use super::network::Network;
 use super::points::PointPlan;
 
 /// Time to measure the machine's limits.

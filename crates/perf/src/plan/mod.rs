@@ -13,6 +13,7 @@
 //!
 //! This module runs nothing, and no input makes it panic.
 
+mod assemble;
 mod cases;
 pub(crate) mod chain;
 mod checks;
@@ -41,14 +42,15 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use cases::{Axis, Case};
 pub use chain::{Bundlers, ChainAccount, ChainPlan, ChainServers};
 pub use checks::{Checks, KnobError, NoChecks};
 pub use error::{ERRORS, PlanError, Problem, nearest};
 pub use fields::METRICS;
 pub use limits::EACH_UNIT_MAX;
 pub use model::{
-    Audit, Axis, Case, Closed, Fault, FaultKind, Knee, Load, Monitors, Open, Plan, PublishedLine,
-    Restart, Run, Shape, Step, Think, Work,
+    Audit, Closed, Fault, FaultKind, Knee, Load, Monitors, Open, Plan, PublishedLine, Restart, Run,
+    Shape, Step, Think, Work,
 };
 pub use network::{
     ConnectorProgram, DatabaseKind, Link, Network, NodeSettings, NotaryBackend, NotaryKind, Target,

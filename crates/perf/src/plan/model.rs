@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::cases::{AxisTable, figures};
+use super::cases::{Axis, figures};
 use super::chain::ChainPlan;
 use super::network::Network;
 
@@ -207,29 +207,6 @@ pub enum Restart {
     Points,
     /// Before each repeat.
     Repeats,
-}
-
-/// A varied setting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "AxisTable")]
-pub struct Axis {
-    /// Its name in charts.
-    pub label: String,
-    /// Its cases, in order; at least one.
-    #[serde(rename = "case")]
-    pub cases: Vec<Case>,
-}
-
-/// One place on an axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Case {
-    /// Its display name: `4`, `sequential`.
-    pub name: String,
-    /// Its position on a numeric axis, if all cases are numbers.
-    pub number: Option<f64>,
-    /// The settings it makes, by dotted name within the scenario: `work.parties`, `network.settings.p2p.compression`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub set: BTreeMap<String, toml::Value>,
 }
 
 /// Monitoring during the run.

@@ -15,7 +15,7 @@ use super::overlay::{self, Override};
 use super::problems::Problems;
 use super::shipped::{SHIPPED, shipped};
 use super::source::Sources;
-use super::{complete, csv, lay, points, rules, schema};
+use super::{assemble, lay, points};
 
 /// Options for opening a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,27 +147,11 @@ impl Opening<'_> {
         overrides: &[Override],
         problems: &mut Problems<'_>,
     ) -> Option<Plan> {
-        let plan = checked(document.clone(), self.name, self.checks, problems)?;
+        let plan = assemble::plan(document.clone(), self.name, self.checks, problems)?;
         overlay::check(overrides, &plan.sweep, problems);
         if problems.list.is_empty() && !plan.sweep.is_empty() {
             points::expand(&plan, document, self.checks, problems);
         }
         Some(plan)
     }
-}
-
-/// Makes a plan of a document and checks it. Errors are noted, and the plan is then unusable.
-pub(super) fn checked(
-    mut document: Document,
-    name: &str,
-    checks: &dyn Checks,
-    problems: &mut Problems<'_>,
-) -> Option<Plan> {
-    csv::expand(&mut document, problems);
-    if !schema::check(&document, problems) {
-        return None;
-    }
-    let plan = complete::plan(&document, name, problems)?;
-    rules::check(&document, &plan, checks, problems);
-    Some(plan)
 }

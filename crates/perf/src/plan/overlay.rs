@@ -3,11 +3,11 @@
 use toml::Value;
 use toml::de::DeValue;
 
+use super::cases::Axis;
 use super::document::{Document, Wrong};
 use super::error::BAD_OVERRIDE;
 use super::lay::{Setting, overlap, settings};
 use super::limits::OVERRIDES_MAX;
-use super::model::Axis;
 use super::problems::Problems;
 use super::source::{At, Sources};
 

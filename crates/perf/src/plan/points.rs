@@ -3,13 +3,13 @@
 
 use toml::Value;
 
-use super::cases::{case_name, case_of};
+use super::assemble;
+use super::cases::{Axis, Case, case_name, case_of};
 use super::checks::{Checks, NoChecks};
 use super::document::{Document, Mark};
 use super::error::PlanError;
 use super::lay::Setting;
-use super::model::{Axis, Case, Plan};
-use super::open::checked;
+use super::model::Plan;
 use super::problems::Problems;
 use super::source::Sources;
 use crate::results::CaseResult;
@@ -66,7 +66,7 @@ pub(super) fn expand(
         let mut document = base.clone();
         if let Err((at, message)) = document.lay(settings.collect()) {
             problems.wrong(at, message);
-        } else if let Some(plan) = checked(document, &plan.name, checks, problems) {
+        } else if let Some(plan) = assemble::plan(document, &plan.name, checks, problems) {
             points.push(PointPlan { at, plan });
         }
     }

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 use super::Rules;
-use crate::plan::cases::AxisTable;
+use crate::plan::cases::{AxisTable, Case};
 use crate::plan::limits::{LABEL_CHARS_MAX, POINTS_MAX};
-use crate::plan::model::Case;
 use crate::plan::source::At;
 
 /// The settings that a sweep may vary: all that affect a run.
