@@ -47,7 +47,7 @@ fn it_is_written_as_it_was_read() {
         "[chain]\n[[chain.chains]]\nid = 1\n[[chain.chains]]\nid = 9\nname = 'X'\ndecimals = 0\nfee = 3",
         "[chain.target]\nkind = 'nxt'\nservers = ['http://127.0.0.1:27876', 'http://b:1']\nsigning = 'prepared'",
         "[chain.target]\nkind = 'tally'\nservers = ['/tmp/x']",
-        "[chain]\n[[work]]\nkind = 'payment'\nchains = 'parent'\n[[work]]\nkind = 'payment'\nlabel = 'b'\nweight = 3",
+        "[chain]\n[[work]]\nkind = 'payment'\ndepth = 2\n[[work]]\nkind = 'payment'\nlabel = 'b'\nweight = 3",
         "[chain]\n[run]\nseconds = 9\ncount = 50\neach_unit = true\n[run.fault]\nnode = 'node-4'\nat_s = 2",
         "[chain]\n[[sweep]]\nlabel = 'run'\n[[sweep.case]]\nname = 'a'\nset.chain.block_s = 2\nset.load.outstanding = 40",
     ] {
