@@ -82,14 +82,19 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let measured = plans.iter().any(|plan| plan.monitors.machine);
     let files = plans.iter().any(|plan| moves_files(plan, options));
     let mut report = begin(measured, files, options, events).await;
-    for (plan, name) in plans.iter().zip(samples_names(plans)) {
+    for (at, (plan, name)) in plans.iter().zip(samples_names(plans)).enumerate() {
         if options.stop.is_asked() {
             break;
         }
         let samples = options.samples.as_ref().map(|folder| folder.join(name));
+        let options = Options {
+            // Only the last network of all scenarios is left running.
+            keep: options.keep && at + 1 == plans.len(),
+            ..options.clone()
+        };
         let points = plan.points().map(|points| (points, Vec::new()));
         let points = points.map_err(RunError::from);
-        let ran = scenario::run(plan, points, options, events, samples.as_deref());
+        let ran = scenario::run(plan, points, &options, events, samples.as_deref());
         report.scenarios.push(ran.await);
     }
     end(report, begun, options)
