@@ -89,6 +89,7 @@ pub const METRICS: &[&str] = &[
     "rss_mb_max",
     "sent_mbit_per_s",
     "serial_us_per_unit",
+    "start_ms",
     "states_per_s",
     "to_block_p50_s",
     "to_block_p95_s",

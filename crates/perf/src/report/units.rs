@@ -33,7 +33,7 @@ pub struct Metric {
 const UNSUPPORTED: f64 = 0.5;
 
 /// The known metrics in the order of the tables: name, title, short title, unit, better, scale.
-const KNOWN: [(&str, &str, &str, &str, Better, f64); 35] = [
+const KNOWN: [(&str, &str, &str, &str, Better, f64); 36] = [
     (
         "chain_tps",
         "Payments in blocks",
@@ -192,6 +192,14 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 35] = [
         "Memory, largest database server",
         "Database memory",
         "MB",
+        Better::Lower,
+        1.0,
+    ),
+    (
+        "start_ms",
+        "Start of the slowest node",
+        "Start",
+        "ms",
         Better::Lower,
         1.0,
     ),

@@ -268,6 +268,10 @@ pub struct Stretch {
     /// Growth of all nodes' files over the stretch; `None` if it cannot be observed, as on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
+    /// The time that the slowest node took from its start until it was ready, if all nodes were restarted directly before the
+    /// stretch (`run.restart`), milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ms: Option<f64>,
     /// Units a second that were tried, in a search for the knee, with whether each met the target.
     pub tried: Vec<(f64, bool)>,
     /// Each unit in the order of its end, if the scenario keeps them (`run.each_unit`).
@@ -531,6 +535,7 @@ pub struct Estimate {
 ///   (summed over nodes), `rss_mb_max` (the largest node), `database_rss_mb_max` (the largest database server), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
 /// - Nodes on this machine: `serial_us_per_unit` (the thread of the busiest node that makes decisions, without jobs that
 ///   other threads could do) and `ceiling_per_s`, the rate at which it fills one core.
+/// - Nodes restarted before each stretch: `start_ms`.
 /// - Open loop: `dropped_share` and `late_share`.
 /// - Search: `knee_per_s`.
 /// - Work with a known number of states per unit: `states_per_s`.

@@ -164,6 +164,9 @@ impl<'a> Course<'a> {
             stretch: None,
         });
         let mut measured = measured?;
+        measured.stretch.start_ms = target
+            .restart_time()
+            .map(|slowest| slowest.as_secs_f64() * 1_000.0);
         if let Some(each_unit) = each_unit {
             each_unit.end(&mut measured.stretch);
         }

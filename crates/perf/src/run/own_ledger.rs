@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::care::{Shape, care, link_speeds};
 use super::error::RunError;
@@ -31,6 +32,8 @@ pub(super) struct OwnLedger {
     life: Option<Life>,
     /// Remaining units prepared ahead in this life, by preparation key.
     ahead: BTreeMap<String, u64>,
+    /// How long the slowest node took to start, if all were restarted for the next stretch.
+    restart_time: Option<Duration>,
 }
 
 impl OwnLedger {
@@ -44,6 +47,7 @@ impl OwnLedger {
             snapshots: BTreeMap::new(),
             life: None,
             ahead: BTreeMap::new(),
+            restart_time: None,
         })
     }
 
@@ -152,7 +156,7 @@ impl OwnLedger {
         let step = Shown::begin(next.run.events, Step::Restart);
         let mut restarted = self.configure(&next.plan.network).await?;
         if must_restart && !restarted {
-            self.step(Network::restart_all).await?;
+            self.restart_time = Some(self.step(Network::restart_all).await?);
             restarted = true;
         }
         step.end(if restarted { "done" } else { "" });
@@ -202,6 +206,7 @@ impl Target for OwnLedger {
 
     fn prepare<'a>(&'a mut self, next: &'a NextStretch<'a>) -> Boxed<'a, Result<(), RunError>> {
         Box::pin(async move {
+            self.restart_time = None;
             match self.life {
                 None => self.begin_life(next).await?,
                 Some(_) => self.keep_life(next).await?,
@@ -211,6 +216,10 @@ impl Target for OwnLedger {
             }
             Ok(())
         })
+    }
+
+    fn restart_time(&self) -> Option<Duration> {
+        self.restart_time
     }
 
     fn subjects(&self) -> Result<Vec<Subject>, RunError> {

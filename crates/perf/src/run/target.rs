@@ -46,6 +46,11 @@ pub(super) trait Target: Send {
     /// Afterwards there is a life, unless a stop was requested.
     fn prepare<'a>(&'a mut self, next: &'a NextStretch<'a>) -> Boxed<'a, Result<(), RunError>>;
 
+    /// Returns how long the slowest node took to start, if the last preparation restarted all nodes.
+    fn restart_time(&self) -> Option<Duration> {
+        None
+    }
+
     /// Returns the subjects to monitor.
     fn subjects(&self) -> Result<Vec<Subject>, RunError>;
 

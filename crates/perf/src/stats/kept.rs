@@ -3,7 +3,7 @@
 use crate::results::Stretch;
 
 /// Every metric that a single stretch can have.
-const NAMES: [&str; 34] = [
+const NAMES: [&str; 35] = [
     "rate_per_s",
     "states_per_s",
     "file_mb_per_s",
@@ -27,6 +27,7 @@ const NAMES: [&str; 34] = [
     "rss_mb_max",
     "database_rss_mb_max",
     "sent_mbit_per_s",
+    "start_ms",
     "chain_tps",
     "fork_depth_max",
     "block_s",

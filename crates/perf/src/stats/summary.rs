@@ -236,6 +236,7 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     ] {
         found.extend(memory.map(|bytes| (name, bytes as f64 / 1e6)));
     }
+    found.extend(stretch.start_ms.map(|ms| ("start_ms", ms)));
     let first_bank = nodes()
         .find(|node| node.name == "bank-1")
         .or_else(|| nodes().find(|node| node.name != "notary"));
@@ -325,6 +326,7 @@ mod tests {
                 ),
             ],
             disk_bytes: Some(5000),
+            start_ms: Some(140.0),
             tried: vec![(100.0, true), (400.0, false), (200.0, true)],
             ..Stretch::default()
         }
@@ -350,6 +352,7 @@ mod tests {
             ("rss_mb_max", 8.0),
             ("disk_bytes_per_unit", 50.0),
             ("sent_mbit_per_s", 1.0),
+            ("start_ms", 140.0),
             ("knee_per_s", 200.0),
             ("generator_cpu_cores", 0.25),
         ] {

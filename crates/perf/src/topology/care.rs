@@ -1,7 +1,7 @@
 //! Management of a network between stretches of load: settings, restarts, wiping, and copies of prepared data.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::config_file::Settings;
 use super::copy::{copy_folder, remove_folder};
@@ -41,8 +41,8 @@ impl Network {
         Ok(!changed.is_empty())
     }
 
-    /// Restarts every node after an orderly stop.
-    pub fn restart_all(&mut self) -> Result<(), NetworkError> {
+    /// Restarts every node after an orderly stop. Returns how long the slowest took to start.
+    pub fn restart_all(&mut self) -> Result<Duration, NetworkError> {
         self.stop_all()?;
         self.start_all()
     }
@@ -66,7 +66,7 @@ impl Network {
         if let Some(database) = self.notary_database() {
             database.clear()?;
         }
-        self.start_all()
+        self.start_all().map(drop)
     }
 
     /// Removes the data of a stopped node, and lets its next start make an empty store.
@@ -100,7 +100,7 @@ impl Network {
         if let Some(database) = self.notary_database() {
             database.save(into)?;
         }
-        self.start_all()
+        self.start_all().map(drop)
     }
 
     /// Replaces every node's data with a snapshot of this network. The network runs afterwards.
@@ -122,7 +122,7 @@ impl Network {
         if let Some(database) = self.notary_database() {
             database.restore(snapshot)?;
         }
-        self.start_all()
+        self.start_all().map(drop)
     }
 
     /// Copies the file that names a node's store: a store and its anchor belong together.

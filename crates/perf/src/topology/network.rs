@@ -297,17 +297,18 @@ impl Network {
         self.database.as_mut()
     }
 
-    /// Starts all members that do not run, and waits until all are ready.
-    pub fn start_all(&mut self) -> Result<(), NetworkError> {
+    /// Starts all members that do not run, and waits until all are ready. Returns how long the slowest took.
+    pub fn start_all(&mut self) -> Result<Duration, NetworkError> {
         for member in self.members_mut() {
             if member.process.pid().is_none() {
                 member.process.start()?;
             }
         }
+        let mut slowest = Duration::ZERO;
         for member in self.members_mut() {
-            member.process.wait_ready(READY_MAX)?;
+            slowest = slowest.max(member.process.wait_ready(READY_MAX)?);
         }
-        Ok(())
+        Ok(slowest)
     }
 
     /// Kills a member (kill -9).
