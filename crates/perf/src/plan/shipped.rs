@@ -46,6 +46,8 @@ pub const SHIPPED: &[Shipped] = shipped![
     "attachments-limits",
     "nightly",
     "admission",
+    "starts",
+    "followers",
     "knee",
     "generator",
     "soak",

@@ -7,6 +7,7 @@ use api::StartFlow;
 use super::cash::PAYER;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
+use super::starter::{Start, Starter};
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
@@ -19,12 +20,15 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 
 struct Empty {
     retry: bool,
+    starter: Starter,
 }
 
 impl Empty {
     fn make(knobs: &mut Knobs) -> Result<Arc<dyn Workload>, KnobError> {
-        let retry = knobs.flag("retry", false)?;
-        Ok(Arc::new(Self { retry }))
+        Ok(Arc::new(Self {
+            retry: knobs.flag("retry", false)?,
+            starter: Starter::of(knobs)?,
+        }))
     }
 }
 
@@ -44,6 +48,7 @@ impl Workload for Empty {
     ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>> {
         Box::pin(async move {
             Ok(Box::new(Starting {
+                way: self.starter.start(site, PAYER as usize).await?,
                 start: site.start_of("ledger.empty", &serde_json::Value::Null)?,
                 retry: self.retry,
                 site: Arc::clone(site),
@@ -54,6 +59,7 @@ impl Workload for Empty {
 
 struct Starting {
     site: Arc<Site>,
+    way: Start,
     start: StartFlow,
     retry: bool,
 }
@@ -61,7 +67,9 @@ struct Starting {
 impl Worker for Starting {
     fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
         Box::pin(async move {
-            let started = self.site.run(PAYER as usize, &self.start, self.retry);
+            let started = self
+                .way
+                .run(&self.site, PAYER as usize, &self.start, self.retry);
             started.await.map(|delivered| delivered.tried())
         })
     }

@@ -8,6 +8,7 @@ use super::books::Token;
 use super::cash::{Issue as Arguments, Money, PAYER};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
+use super::starter::{Start, Starter};
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
@@ -22,6 +23,7 @@ struct Issue {
     money: Money,
     states: u64,
     retry: bool,
+    starter: Starter,
 }
 
 impl Issue {
@@ -31,6 +33,7 @@ impl Issue {
             states: money.states(knobs)?,
             money,
             retry: knobs.flag("retry", false)?,
+            starter: Starter::of(knobs)?,
         }))
     }
 }
@@ -57,6 +60,7 @@ impl Workload for Issue {
                 reference: None,
             };
             Ok(Box::new(Issuing {
+                way: self.starter.start(site, PAYER as usize).await?,
                 start: site.start_of("cash.issue", &arguments)?,
                 token: self.money.token(site)?,
                 quantity: self.money.quantity,
@@ -73,6 +77,7 @@ impl Workload for Issue {
 
 struct Issuing {
     site: Arc<Site>,
+    way: Start,
     start: StartFlow,
     token: Token,
     quantity: u64,
@@ -82,10 +87,10 @@ struct Issuing {
 impl Worker for Issuing {
     fn invoke(&self, _unit: u64) -> Boxed<'_, Result<Tried, Failed>> {
         Box::pin(async move {
-            let (token, quantity) = (&self.token, self.quantity);
-            let issue =
-                self.site
-                    .run_issuing(PAYER as usize, &self.start, self.retry, token, quantity);
+            let (bank, issued) = (PAYER as usize, (&self.token, self.quantity));
+            let issue = self
+                .way
+                .run_issuing(&self.site, bank, &self.start, self.retry, issued);
             let delivered = issue.await?;
             self.site.acknowledge(&delivered.transactions, &[PAYER]);
             Ok(delivered.tried())

@@ -397,7 +397,7 @@ mod tests {
         let error = Mix::new(&Workloads::shipped(), &works, 7).err();
         let said = error.map(|error| (error.at, error.to_string()));
         let expected = "work 2: stats: no such knob; there are \
-                        anonymous, coins, currency, gateway_workers, quantity, retry, starts, states, \
+                        anonymous, coins, currency, followers, gateway_workers, quantity, retry, starts, states, \
                         window_ms";
         assert_eq!(said, Some((1, expected.to_owned())));
         let none = Mix::new(&Workloads::shipped(), &[], 7).err();

@@ -106,11 +106,17 @@ mod tests {
             "states: no more states than minor units (4) are allowed",
         );
         check("issue_and_pay", "selection = true\nanonymous = true", "");
-        check("empty", "retry = true", "");
+        check("empty", "retry = true\nstarts = 'requests'", "");
+        check("issue", "starts = 'requests'\nfollowers = 200", "");
+        check(
+            "issue",
+            "followers = 10001",
+            "followers: 10001: a whole number from 0 to 10000 is allowed",
+        );
         check(
             "empty",
             "states = 1",
-            "states: no such knob; there are retry",
+            "states: no such knob; there are followers, gateway_workers, retry, starts",
         );
         check("transfer", "depth = 10000\nanonymous = true", "");
         check(

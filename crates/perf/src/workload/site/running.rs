@@ -60,8 +60,21 @@ impl Site {
         token: &Token,
         quantity: u64,
     ) -> Result<Delivered, Failed> {
+        self.run_issuing_by(Way::Stream, bank, start, retry, (token, quantity))
+            .await
+    }
+
+    /// Does the same with the given way of starting.
+    pub(in crate::workload) async fn run_issuing_by(
+        &self,
+        way: Way<'_>,
+        bank: usize,
+        start: &StartFlow,
+        retry: bool,
+        (token, quantity): (&Token, u64),
+    ) -> Result<Delivered, Failed> {
         let mut open = InFlight::new(self, Some((token, quantity)));
-        let ran = self.try_run(Way::Stream, bank, start, retry).await;
+        let ran = self.try_run(way, bank, start, retry).await;
         open.begun = ran.as_ref().is_err_and(|failed| failed.begun);
         if ran.is_ok() {
             self.issued(token, quantity);
@@ -144,11 +157,24 @@ impl Site {
         make: impl Fn(u64) -> Result<Step, Failed>,
         each: impl Fn(u64, &Delivered) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
+        let make = |number| Ok((bank, make(number)?));
+        self.prepare_steps(PREPARING_OUTSTANDING, count, make, each)
+            .await
+    }
+
+    /// Does the same for steps of several banks, at most `outstanding` at a time. `make` returns each step with its bank.
+    pub(in crate::workload) async fn prepare_steps(
+        self: &Arc<Self>,
+        outstanding: usize,
+        count: u64,
+        make: impl Fn(u64) -> Result<(usize, Step), Failed>,
+        each: impl Fn(u64, &Delivered) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
         let mut running: JoinSet<(u64, Result<Delivered, Failed>)> = JoinSet::new();
         let mut next = 0;
         loop {
-            while next < count && running.len() < PREPARING_OUTSTANDING {
-                let (site, number, step) = (Arc::clone(self), next, make(next)?);
+            while next < count && running.len() < outstanding {
+                let (site, number, (bank, step)) = (Arc::clone(self), next, make(next)?);
                 running.spawn(async move { (number, site.run_step(bank, step).await) });
                 next += 1;
             }
