@@ -18,7 +18,6 @@ pub mod plan;
 pub mod report;
 pub mod results;
 pub mod run;
-pub mod scenario;
 pub mod selftest;
 pub mod size;
 pub mod stats;

@@ -1,16 +1,15 @@
-//! `tally bench NAME` runs a benchmark. The last line on standard output is one line of JSON, and standard error shows progress.
+//! `tally bench NAME` is a short name for shipped scenarios with the settings of a benchmark. The last line on standard output is one
+//! line of JSON with their main figures, and standard error shows progress.
 
 mod attachments;
 mod chain;
-mod costs;
 mod ledger;
 mod load;
 mod node;
+pub(crate) mod parts;
 mod production;
-mod report;
 mod takeover;
 
-use crate::demo::signals;
 use crate::failure::Failure;
 
 /// Arguments of `tally bench`.
@@ -73,21 +72,53 @@ enum Benchmark {
     Production,
 }
 
-/// Runs the benchmark to its end, or until Ctrl-C.
+/// Runs the benchmark to its end, or until Ctrl-C, and prints its line.
 pub fn run(arguments: BenchArgs) -> Result<(), Failure> {
-    if matches!(arguments.name, Benchmark::Production) {
-        // The laboratory's runner handles signals itself.
-        return production::run(&arguments);
+    let figures = match arguments.name {
+        Benchmark::Ledger => ledger::run,
+        Benchmark::Load => load::run,
+        Benchmark::Node => node::run,
+        Benchmark::Attachments => attachments::run,
+        Benchmark::Chain => chain::run,
+        Benchmark::Production => production::run,
+    };
+    println!("{}", parts::rounded(figures(&arguments)?));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: BenchArgs,
     }
-    signals::run(async move {
-        match arguments.name {
-            Benchmark::Ledger => ledger::run(&arguments).await,
-            Benchmark::Load => load::run(&arguments).await,
-            Benchmark::Node => node::run(&arguments).await,
-            Benchmark::Attachments => attachments::run(&arguments).await,
-            Benchmark::Chain => chain::run(&arguments).await,
-            Benchmark::Production => Ok(()),
+
+    #[test]
+    fn all_scenarios_of_all_benchmarks_open() {
+        for words in [
+            &["bench", "ledger"][..],
+            &["bench", "ledger", "--windows", "1", "--window-seconds", "1"],
+            &["bench", "load", "--connections", "5000", "--followers", "1"],
+            &["bench", "node", "--states", "100", "--repeats", "3"],
+            &["bench", "attachments", "--large-files", "1"],
+        ] {
+            let bench = Line::parse_from(words).bench;
+            let mut parts: Vec<parts::Part> = ledger::parts(&bench).into();
+            parts.extend(load::parts(&bench));
+            parts.push(load::overload(&bench, 51_234.56));
+            parts.extend(node::parts(&bench));
+            parts.extend(chain::parts(&bench));
+            parts.extend(attachments::parts(&bench));
+            parts.extend(production::parts(&bench));
+            for part in parts {
+                if let Err(failure) = part.open() {
+                    panic!("{words:?}: {failure:?}");
+                }
+            }
         }
-    })
-    .map_err(Failure::from)
+    }
 }

@@ -123,7 +123,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Completions(arguments) => arguments.run(Cli::command(), program()),
         Command::Man(arguments) => arguments.run(Cli::command(), program()),
         Command::Lab(command) => command.run(),
-        Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }
 }

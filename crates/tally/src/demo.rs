@@ -5,25 +5,10 @@ mod outcome;
 pub mod progress;
 pub mod signals;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use anyhow::{Context, Result, bail};
-use perf::load::{Live, Load};
-use perf::report::{ISSUE, ISSUE_AND_PAY, Published, REPEATED_PAY};
-use perf::scenario::{CashLab, CashWork};
-use perf::topology::{Network, NetworkOptions};
-
-use outcome::{DemoOutcome, Row};
-use progress::{LoadBar, Step};
-
-/// Maximum number of coins at the start of Repeated Pay. It is lower if fewer flows are outstanding.
-const COINS_MAX: u64 = 800;
-/// Minor units in each coin: enough for any run.
-const COIN: u64 = 1_000_000_000;
-
-/// Minor units of each issue and payment. A payment splits into at most this many states.
-const PAYMENT: u64 = 1_000;
+use crate::bench::parts::{Part, measure};
+use crate::failure::Failure;
+use crate::lab::run::verdict;
+use outcome::DemoOutcome;
 
 /// Arguments of `tally demo`.
 #[derive(Debug, clap::Args)]
@@ -45,91 +30,67 @@ pub struct DemoArgs {
     json: bool,
 }
 
-/// Runs the demo to its end, or until Ctrl-C. All files and processes are removed unless `keep` is set.
-pub fn run(arguments: DemoArgs) -> Result<()> {
-    signals::run(drive(arguments))
-}
-
-async fn drive(arguments: DemoArgs) -> Result<()> {
+/// Runs the demo to its end, or until Ctrl-C. All files and processes are removed, except for the last network if `keep` is set.
+pub fn run(arguments: &DemoArgs) -> Result<(), Failure> {
     let keep = arguments.keep
         || std::env::var_os("KEEP").is_some_and(|value| !value.is_empty() && value != "0");
     eprintln!(
-        "Tallystick: a notary and two banks, separate processes, mutual TLS, every commit synced\n"
+        "Tallystick: a notary and two banks, separate processes, mutual TLS, every commit synced"
     );
-    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
-    let step = Step::begin("Network");
-    // Not on the runtime's thread, so that Ctrl-C is handled in the meantime.
-    let network =
-        tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
-            .await??;
-    step.done(&network.root().display().to_string());
-
-    let mut lab = CashLab::new(network)?;
-    let mut rows = Vec::new();
-    let coins = COINS_MAX.min(u64::from(arguments.outstanding));
-    for (work, currency, published) in [
-        (CashWork::Issue, "GBP", ISSUE),
-        (CashWork::IssueAndPay, "EUR", ISSUE_AND_PAY),
-        (
-            CashWork::Pay {
-                states: arguments.states,
-            },
-            "CHF",
-            REPEATED_PAY,
-        ),
-    ] {
-        if matches!(work, CashWork::Pay { .. }) {
-            lab.fund(currency, coins, COIN).await?;
-        }
-        rows.push(stretch(&mut lab, work, currency, published, &arguments).await?);
-    }
-
-    let step = Step::begin("Audit");
-    let verdict = lab.audit().await?;
-    if verdict.is_clean() {
-        step.done(&verdict.to_string());
-    } else {
-        step.failed(&verdict.to_string());
-    }
-    let outcome = DemoOutcome {
-        rows,
-        audit: verdict,
-        rss_mb_max: lab.network.rss_mb_max(),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let report = measure("tally demo", &parts(arguments), keep)?;
+    let outcome = DemoOutcome::of(&report);
     if arguments.json {
         println!("{}", outcome.json());
     } else {
         println!("\n{outcome}");
     }
-    if keep {
-        let network = lab.network;
-        eprint!("{}", outcome::what_next(&network));
-        network.keep();
-    }
-    if !outcome.audit.is_clean() {
-        bail!("the audit found violations");
-    }
-    Ok(())
+    verdict(&report)
 }
 
-async fn stretch(
-    lab: &mut CashLab,
-    work: CashWork,
-    currency: &str,
-    published: Published,
-    arguments: &DemoArgs,
-) -> Result<Row> {
-    let live = Arc::new(Live::default());
-    let load = Load {
-        outstanding: arguments.outstanding as usize,
-        duration: Duration::from_secs(u64::from(arguments.seconds)),
-        most: u64::MAX,
+/// Returns the scenarios, one for each row of the table.
+fn parts(arguments: &DemoArgs) -> [Part; 3] {
+    let part = |name| {
+        Part::of(name).with([
+            format!("load.outstanding={}", arguments.outstanding),
+            format!("run.seconds={}", arguments.seconds),
+            "run.warm_up_s=0.5".to_owned(),
+            "run.repeats=1".to_owned(),
+            "monitors.machine=false".to_owned(),
+        ])
     };
-    let bar = LoadBar::begin(published.work, load.duration, Arc::clone(&live));
-    let window = lab.run(work, currency, PAYMENT, load, live).await?;
-    bar.end().await;
-    let row = Row::new(published, &window);
-    eprintln!("  {} {}", progress::tick(), row.line());
-    Ok(row)
+    let payments = match arguments.states {
+        1 => vec!["sweep.states.only=[1]".to_owned()],
+        states => vec!["sweep=[]".to_owned(), format!("work.states={states}")],
+    };
+    [
+        part("issue"),
+        part("issue-and-pay").with(["sweep.variant.only=['as issued']"]),
+        part("states-per-transaction").with(payments),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        demo: DemoArgs,
+    }
+
+    #[test]
+    fn all_scenarios_of_the_demo_open() {
+        for words in [
+            &["demo"][..],
+            &["demo", "--states", "40", "--outstanding", "1"],
+        ] {
+            for part in parts(&Line::parse_from(words).demo) {
+                let plan = part.open().unwrap_or_else(|failure| panic!("{failure:?}"));
+                let points = plan.points().expect("its points");
+                assert_eq!(points.len(), 1, "a row");
+            }
+        }
+    }
 }

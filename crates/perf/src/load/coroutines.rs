@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::oneshot;
 
-use super::driver::Fault;
+use super::fault::Fault;
 
 /// The code of a process that did not start, or ended.
 pub const NO_PYTHON: &str = "lab.no_python";

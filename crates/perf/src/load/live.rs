@@ -2,24 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use crate::measure::Latencies;
-
-/// Counters that the driver writes and any reader may read.
+/// Counters that the engine writes and any reader may read.
 #[derive(Debug, Default)]
 pub struct Live {
     completed: AtomicU64,
     failed: AtomicU64,
     outstanding: AtomicU64,
-    recent: Mutex<Recent>,
-}
-
-#[derive(Debug, Default)]
-struct Recent {
-    latencies: Latencies,
-    /// Median and 99th percentile of the last whole second, if latencies arrive per second.
-    second: Option<(f64, f64)>,
+    /// Median and 99th percentile of the last whole second, in milliseconds.
+    second: Mutex<(f64, f64)>,
 }
 
 /// A reading of [`Live`].
@@ -29,22 +20,18 @@ pub struct LiveReading {
     pub completed: u64,
     /// Failed since the load began.
     pub failed: u64,
-    /// Median latency since the previous reading (of the last whole second under [`super::engine`]), in milliseconds.
+    /// Median latency of the last whole second, in milliseconds.
     pub p50_ms: f64,
-    /// 99th percentile since the previous reading, in milliseconds.
+    /// 99th percentile of the last whole second, in milliseconds.
     pub p99_ms: f64,
     /// Units outstanding, if the driver reports them.
     pub outstanding: u64,
 }
 
 impl Live {
-    /// Returns the counters now, and resets the percentiles.
+    /// Returns the counters now.
     pub fn read(&self) -> LiveReading {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let (p50_ms, p99_ms) = recent
-            .second
-            .unwrap_or_else(|| (recent.latencies.p50_ms(), recent.latencies.p99_ms()));
-        recent.latencies.clear();
+        let (p50_ms, p99_ms) = *self.second.lock().unwrap_or_else(PoisonError::into_inner);
         LiveReading {
             completed: self.completed.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
@@ -52,15 +39,6 @@ impl Live {
             p99_ms,
             outstanding: self.outstanding.load(Ordering::Relaxed),
         }
-    }
-
-    pub(super) fn completed(&self, took: Duration) {
-        self.completed.fetch_add(1, Ordering::Relaxed);
-        self.recent
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .latencies
-            .record(took);
     }
 
     /// Counts a unit whose latency is reported with its second.
@@ -81,11 +59,6 @@ impl Live {
 
     /// Sets the percentiles of the last whole second.
     pub(crate) fn second(&self, p50_ms: f64, p99_ms: f64) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.second = Some((p50_ms, p99_ms));
-    }
-
-    pub(super) fn failed(&self) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
+        *self.second.lock().unwrap_or_else(PoisonError::into_inner) = (p50_ms, p99_ms);
     }
 }

@@ -78,11 +78,6 @@ impl Latencies {
         self.quantile_ms(0.50)
     }
 
-    /// Returns the 95th percentile in milliseconds.
-    pub fn p95_ms(&self) -> f64 {
-        self.quantile_ms(0.95)
-    }
-
     /// Returns the 99th percentile in milliseconds.
     pub fn p99_ms(&self) -> f64 {
         self.quantile_ms(0.99)

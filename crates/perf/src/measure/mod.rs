@@ -15,5 +15,5 @@ pub use process::{ProcessReading, TICKS_PER_S, load_average};
 pub use serial::{
     SERIAL_JOBS_METRIC, SERIAL_THREAD, SerialShare, SerialTimes, ceiling_per_s, seconds_as_us,
 };
-pub use threads::ThreadTimes;
+pub use threads::thread_ns;
 pub use whole::{unix_now, whole_micros, whole_millis};

@@ -1,8 +1,6 @@
 //! The serial part of a node's work: the processor time of the one thread that makes all decisions, and the rate that
 //! follows from it.
 
-use super::threads::ThreadTimes;
-
 /// The thread of a node that makes all decisions, one after another.
 pub const SERIAL_THREAD: &str = "kernel";
 
@@ -19,16 +17,6 @@ pub struct SerialTimes {
 }
 
 impl SerialTimes {
-    /// Reads the times from a node's threads and its metrics. `None` if one of them lacks its part.
-    pub fn read(threads: &ThreadTimes, metrics: &str) -> Option<Self> {
-        let mut lines = metrics.lines();
-        let seconds = lines.find_map(|line| line.strip_prefix(SERIAL_JOBS_METRIC))?;
-        Some(Self {
-            thread_us: threads.ns_of(SERIAL_THREAD)? / 1_000,
-            jobs_us: seconds_as_us(seconds)?,
-        })
-    }
-
     /// Returns the times since an earlier reading. `None` if a time has fallen: the node was restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         Some(Self {
@@ -80,11 +68,6 @@ impl SerialShare {
             us_per_unit: serial_us as f64 / units as f64,
         })
     }
-
-    /// Returns the rate that the thread can reach on any number of cores, units a second.
-    pub fn ceiling_per_s(&self) -> f64 {
-        ceiling_per_s(self.us_per_unit)
-    }
 }
 
 /// Returns the rate at which a serial time for each unit fills one core, units a second.
@@ -121,29 +104,18 @@ mod tests {
             });
             assert_eq!(found, expected, "{nodes:?} {units}");
         }
-        let share = SerialShare::busiest([bank], 1).expect("20 us");
-        assert_eq!(share.ceiling_per_s(), 50_000.0);
+        assert_eq!(ceiling_per_s(20.0), 50_000.0);
     }
 
     #[test]
-    fn missing_reading_is_unknown() {
-        let threads = |names: &[&'static str]| -> ThreadTimes {
-            names.iter().map(|name| (*name, 7_000_000)).collect()
-        };
-        let jobs = "tally_jobs_kernel_seconds_bucket{le=\"0.001\"} 5\ntally_jobs_kernel_seconds_sum 0.0025\n";
-        let known = SerialTimes {
-            thread_us: 7_000,
-            jobs_us: 2_500,
-        };
-        for (names, metrics, expected) in [
-            (&["kernel", "io"][..], jobs, Some(known)),
-            (&["io"], jobs, None),
-            (&["kernel"], "tally_jobs_kernel_seconds_count 3\n", None),
-            (&["kernel"], "tally_jobs_kernel_seconds_sum NaN\n", None),
-            (&["kernel"], "tally_jobs_kernel_seconds_sum -1\n", None),
+    fn seconds_become_microseconds() {
+        for (text, expected) in [
+            (" 0.0025\n", Some(2_500)),
+            ("NaN", None),
+            ("-1", None),
+            ("3 s", None),
         ] {
-            let found = SerialTimes::read(&threads(names), metrics);
-            assert_eq!(found, expected, "{names:?} {metrics}");
+            assert_eq!(seconds_as_us(text), expected, "{text}");
         }
     }
 

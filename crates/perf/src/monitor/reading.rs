@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
 
-use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, ThreadTimes, whole_millis};
+use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, thread_ns, whole_millis};
 use crate::results::MissingReadings;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
@@ -131,8 +131,7 @@ fn started(pid: u32) -> Option<u64> {
 
 /// Returns the processor time of a node's deciding thread, microseconds.
 fn kernel_us(pid: u32) -> Option<u64> {
-    let times = ThreadTimes::named(pid, SERIAL_THREAD).ok()?;
-    Some(times.ns_of(SERIAL_THREAD)? / 1_000)
+    Some(thread_ns(pid, SERIAL_THREAD)? / 1_000)
 }
 
 /// Returns the cores that a process may use; `None` if it has all of this program's, or if the system does not say.

@@ -2,7 +2,7 @@
 //!
 //! Modules in reading order: [`digest()`] computes what a report says beyond its measurements, around the `headline`.
 //! [`write()`] puts a report's files into a folder. `html` with `chart` is the page. `json`,
-//! `csv` and `jtl` are for programs. `saved` keeps a run in a small file, and `pages` makes the published pages from such files. `table`, `figures`, `units` and `published` are also used on terminals.
+//! `csv` and `jtl` are for programs. `saved` keeps a run in a small file, and `pages` makes the published pages from such files. `table`, `figures` and `units` are also used on terminals.
 
 mod chart;
 mod csv;
@@ -17,7 +17,6 @@ mod html;
 mod json;
 mod jtl;
 mod pages;
-mod published;
 mod saved;
 mod table;
 mod units;
@@ -40,7 +39,6 @@ pub use jtl::{JTL_BYTES_MAX, JTL_HEAD, Jtl, JtlWritten};
 pub use pages::{
     ERRORS as PAGES_ERRORS, PAGES_NAME, PagesError, PublishedPages, RUNS_FOLDER, published_pages,
 };
-pub use published::{ISSUE, ISSUE_AND_PAY, Published, REPEATED_PAY, STATES_PER_S};
 pub use saved::{ERRORS as SAVE_ERRORS, SAVED_BYTES_MAX, SaveError, SaveOptions, save};
 pub use table::{Table, number};
 pub use units::{Better, Metric};

@@ -116,19 +116,6 @@ impl FileLimits {
             .min(self.tls_mb_per_s)
             .min(self.hash_mb_per_s)
     }
-
-    /// Returns the mean of two measurements, one before and one after the load that they are compared with. A shared
-    /// machine drifts.
-    #[must_use]
-    pub fn mean(&self, other: &Self) -> Self {
-        let mean = |one: f64, other: f64| f64::midpoint(one, other);
-        Self {
-            disk_mb_per_s: mean(self.disk_mb_per_s, other.disk_mb_per_s),
-            tls_mb_per_s: mean(self.tls_mb_per_s, other.tls_mb_per_s),
-            hash_mb_per_s: mean(self.hash_mb_per_s, other.hash_mb_per_s),
-            together_mb_per_s: mean(self.together_mb_per_s, other.together_mb_per_s),
-        }
-    }
 }
 
 /// The results of one scenario.

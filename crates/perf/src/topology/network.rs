@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +23,7 @@ use super::network_error::{NetworkError, system};
 use super::notary_database::{NotaryBackend, NotaryDatabase};
 use super::process::{NodeProcess, Program, READY, tail};
 use super::standby::{Standby, StandbyPorts, local};
-use crate::measure::{DiskUse, ProcessReading, ThreadTimes};
+use crate::measure::{DiskUse, ProcessReading};
 
 /// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
@@ -422,26 +421,6 @@ impl Network {
         Ok(sum)
     }
 
-    /// Returns memory and processor time of all running members.
-    pub fn readings(&self) -> Vec<(Who, ProcessReading)> {
-        self.everybody()
-            .into_iter()
-            .filter_map(|who| {
-                let pid = self.member(who).process.pid()?;
-                Some((who, ProcessReading::of(pid).ok()?))
-            })
-            .collect()
-    }
-
-    /// Returns the processor time of the threads of all running members. Fails if the system does not report it.
-    pub fn thread_times(&self) -> io::Result<Vec<(Who, ThreadTimes)>> {
-        let running = self.everybody().into_iter();
-        let running = running.filter_map(|who| Some((who, self.member(who).process.pid()?)));
-        running
-            .map(|(who, pid)| Ok((who, ThreadTimes::of(pid)?)))
-            .collect()
-    }
-
     /// Returns a member's API with its bootstrapped token: at both addresses, if it has a second process.
     pub fn endpoint(&self, who: Who) -> Result<Endpoint, NetworkError> {
         let member = self.member(who);
@@ -461,16 +440,6 @@ impl Network {
         })
     }
 
-    /// Returns the same call as a curl command.
-    pub fn curl(&self, who: Who, path: &str) -> String {
-        let member = self.member(who);
-        let folder = member.folder.display();
-        format!(
-            "curl --cacert {folder}/{ROOT_FILE} -H \"Authorization: Bearer $(cat {folder}/{TOKEN_FILE})\" https://localhost:{}{path}",
-            member.api_port
-        )
-    }
-
     /// Returns a member's process id while it runs.
     pub fn pid(&self, who: Who) -> Option<u32> {
         self.member(who).process.pid()
@@ -478,8 +447,9 @@ impl Network {
 
     /// Returns the peak resident memory of the largest process, in megabytes (10^6); 0 if none runs.
     pub fn rss_mb_max(&self) -> f64 {
-        let peaks = self.readings().into_iter();
-        let largest = peaks.map(|(_, reading)| reading.rss_peak_bytes).max();
+        let running = self.everybody().into_iter().filter_map(|who| self.pid(who));
+        let peaks = running.filter_map(|pid| ProcessReading::of(pid).ok());
+        let largest = peaks.map(|reading| reading.rss_peak_bytes).max();
         largest.unwrap_or(0) as f64 / 1e6
     }
 

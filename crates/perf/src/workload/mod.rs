@@ -68,6 +68,7 @@ mod starter;
 mod swap;
 mod traits;
 mod transfer;
+mod vault_query;
 
 pub use attachments::{MockFile, MockReader, MockSizes};
 pub use books::{FileNote, SiteBooks, Token};

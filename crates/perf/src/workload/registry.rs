@@ -146,6 +146,16 @@ mod tests {
             );
             check("swap", &format!("symbol = '{symbol}'"), &said);
         }
+        check(
+            "vault-query",
+            "states = 1000000\nquery = 'by_linear_id'",
+            "",
+        );
+        check(
+            "vault-query",
+            "states = 99",
+            "states: 99: a whole number from 100 to 100000000 is allowed",
+        );
         check("pay", "states = 160\ncoins = 10\nretry = true", "");
         check(
             "pay",

@@ -2,7 +2,7 @@
 
 use super::{
     Workloads, attachments, command, empty, fake, issue, issue_and_pay, notarise, pay, payment,
-    swap, transfer,
+    swap, transfer, vault_query,
 };
 
 impl Workloads {
@@ -20,6 +20,7 @@ impl Workloads {
             payment::REGISTERED,
             transfer::REGISTERED,
             swap::REGISTERED,
+            vault_query::REGISTERED,
         ] {
             all.register(kind, about, make);
         }

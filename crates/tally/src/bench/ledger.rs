@@ -1,282 +1,98 @@
 //! `bench ledger`: issue and pay between two nodes and a notary, with the load on the same machine.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use perf::load::{Arrivals, Live, Load};
-use perf::machine::{Machine, SignatureRates};
-use perf::measure::median;
-use perf::report::number;
-use perf::scenario::{CashLab, CashWork};
-use perf::topology::{Network, NetworkOptions};
+use perf::machine::SignatureRates;
+use serde_json::{Value, json};
 
 use super::BenchArgs;
-use super::costs::{CostReading, Costs};
-use super::report::{Latency, LedgerReport, line};
-use crate::demo::progress::{LoadBar, Step};
+use super::parts::{
+    Part, at, latency_ms, machine, metric, only, per_s, rss_mb_max, run as run_all,
+};
+use crate::failure::Failure;
 
+/// The payments from prepared coins.
+const PAYMENTS: &str = "states-per-transaction";
 /// Number of coins at the start of Repeated Pay.
-const COINS: u64 = 1_000;
-/// Minor units in each coin.
-const COIN: u64 = 1_000_000_000;
-/// Minor units of a payment. A payment in 160 states can split this many units.
-const PAYMENT: u64 = 1_600;
-/// The measured numbers of states per transaction.
-const STATES: [u32; 5] = [1, 5, 20, 40, 160];
-/// Consecutive flows for the latency of each kind.
-const LATENCY_FLOWS: u64 = 500;
-/// Maximum time for the latency of each kind.
-const LATENCY_MAX: Duration = Duration::from_secs(15);
-/// The low rate at which the cost of a payment is measured, per second.
-const LOW_RATE_PER_S: f64 = 300.0;
-/// Time at the low rate before the measurement.
-const LOW_RATE_WARM_UP: Duration = Duration::from_secs(2);
-/// Time of the measurement at the low rate.
-const LOW_RATE_TIME: Duration = Duration::from_secs(8);
+const COINS: u32 = 1_000;
+/// One unit after the other, enough of them for a 99th percentile.
+const ONE_BY_ONE: [&str; 5] = [
+    "load.outstanding=1",
+    "run.warm_up_s=0.5",
+    "run.seconds=15",
+    "run.count=1000",
+    "run.repeats=1",
+];
 /// Duration of each signature operation measured with many signers.
 const SIGNERS_SLICE: Duration = Duration::from_millis(500);
 
-/// Runs the benchmark and prints the line.
-pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
-    let step = Step::begin("Network");
-    let network =
-        tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
-            .await??;
-    step.done(&network.root().display().to_string());
-
-    let step = Step::begin("Machine");
-    let mut machine = Machine::probe(network.root())?;
-    let distinct_signers_10000 = SignatureRates::measure(10_000, SIGNERS_SLICE);
-    step.done(&format!(
-        "{} cores, {} durable commits/s",
-        machine.cores,
-        number(machine.durable_commits_per_s)
-    ));
-
-    let mut bench = Bench {
-        lab: CashLab::new(network)?,
-        arguments,
-    };
-    let latency_ms = bench.latency().await?;
-    let issue = bench.rate("Issue", CashWork::Issue, "GBP", 100).await?;
-    let issue_pay = bench
-        .rate("Issue + Pay", CashWork::IssueAndPay, "EUR", 100)
-        .await?;
-    bench.lab.fund("CHF", COINS, COIN).await?;
-    let mut pays = BTreeMap::new();
-    for states in STATES {
-        let name = format!("Repeated Pay, {states} states");
-        let rate = bench
-            .rate(&name, CashWork::Pay { states }, "CHF", PAYMENT)
-            .await?;
-        pays.insert(states, rate);
-    }
-    let at_300 = bench.costs_at(LOW_RATE_PER_S).await?;
-    bench.lab.fund("SEK", 1, COIN * COINS).await?;
-    let one_coin = bench
-        .rate(
-            "Repeated Pay, one coin",
-            CashWork::Pay { states: 1 },
-            "SEK",
-            PAYMENT,
-        )
-        .await?;
-
-    let step = Step::begin("Audit");
-    let verdict = bench.lab.audit().await?;
-    if !verdict.is_clean() || bench.lab.unknown() > 0 {
-        step.failed(&verdict.to_string());
-        bail!(
-            "the audit failed: it found violations, or flows without a known outcome ({})",
-            bench.lab.unknown()
-        );
-    }
-    step.done(&verdict.to_string());
-    let rss_mb_max = bench.lab.network.rss_mb_max();
-    let startup_ms = bench.startup_ms().await?;
-    machine.finish();
-    let pay = &pays[&1];
-    let report = LedgerReport {
-        issue_per_s: issue.per_s,
-        issue_pay_per_s: issue_pay.per_s,
-        repeated_pay_per_s: pay.per_s,
-        repeated_pay_coins: COINS,
-        repeated_pay_one_coin_per_s: one_coin.per_s,
-        serial_us_issue: issue.costs.serial.us_per_unit,
-        serial_us_issue_pay: issue_pay.costs.serial.us_per_unit,
-        cpu_us_issue: issue.costs.cpu_us,
-        cpu_us_issue_pay: issue_pay.costs.cpu_us,
-        cpu_us_pay_at_300: at_300.cpu_us,
-        repeated_pay_states_per_s: pays
-            .iter()
-            .map(|(states, rate)| (*states, rate.per_s * f64::from(*states)))
-            .collect(),
-        latency_ms,
-        storage_bytes_per_issue: issue.bytes_per_flow,
-        storage_bytes_per_pay: pay.bytes_per_flow,
-        rss_mb_max,
-        startup_ms,
-        distinct_signers_10000,
-        machine,
-    };
-    println!("{}", line(&report)?);
-    Ok(())
+/// Returns the scenarios.
+pub(super) fn parts(arguments: &BenchArgs) -> [Part; 8] {
+    let outstanding = format!("load.outstanding={}", arguments.outstanding);
+    let at_full_speed = |name| Part::of(name).in_windows(arguments).with([&outstanding]);
+    [
+        at_full_speed("issue"),
+        at_full_speed("issue-and-pay").with(["sweep.variant.only=['as issued']"]),
+        at_full_speed(PAYMENTS).with([format!("work.coins={COINS}")]),
+        at_full_speed(PAYMENTS).with(["work.coins=1", "sweep.states.only=[1]"]),
+        Part::of("issue").with(ONE_BY_ONE),
+        Part::of(PAYMENTS)
+            .with(ONE_BY_ONE)
+            .with(["sweep.states.only=[1]"]),
+        Part::of("admission")
+            .with(["sweep.'due per second'.only=[300]", "run.repeats=1"])
+            .with(["run.warm_up_s=2", "run.seconds=8"]),
+        // Each repeat begins with a restart. The second one finds the data of the first.
+        Part::of("issue").with(["run.restart=repeats", "run.repeats=2", "run.seconds=5"]),
+    ]
 }
 
-struct Rate {
-    per_s: f64,
-    bytes_per_flow: f64,
-    costs: Costs,
-}
-
-struct Bench<'a> {
-    lab: CashLab,
-    arguments: &'a BenchArgs,
-}
-
-impl Bench<'_> {
-    /// Measures windows after a warm-up, and returns the median.
-    async fn rate(
-        &mut self,
-        name: &str,
-        work: CashWork,
-        currency: &str,
-        quantity: u64,
-    ) -> Result<Rate> {
-        let load = Load {
-            outstanding: self.arguments.outstanding as usize,
-            duration: Duration::from_secs(u64::from(self.arguments.window_seconds)),
-            most: u64::MAX,
-        };
-        let live = Arc::new(Live::default());
-        let windows = self.arguments.windows;
-        let bar = LoadBar::begin(name, load.duration * (windows + 1), Arc::clone(&live));
-        self.lab
-            .run(work, currency, quantity, load, Arc::clone(&live))
-            .await?;
-        let before = self.lab.network.disk_use()?.live_bytes;
-        let costs = CostReading::of(&self.lab.network).await?;
-        let mut rates = Vec::new();
-        let (mut flows, mut failed) = (0usize, 0u64);
-        let mut first = None;
-        for _ in 0..windows {
-            let window = self
-                .lab
-                .run(work, currency, quantity, load, Arc::clone(&live))
-                .await?;
-            rates.push(window.per_s());
-            flows += window.done.len();
-            failed += window.failed();
-            first = first.or_else(|| window.faults.into_iter().next());
-        }
-        bar.end().await;
-        if flows == 0 {
-            bail!("{name}: nothing was delivered; first error: {first:?}");
-        }
-        let costs = costs.costs(&self.lab.network, flows as u64).await?;
-        let after = self.lab.network.disk_use()?.live_bytes;
-        let rate = Rate {
-            per_s: median(&rates),
-            // Clipped at 0: a merge may have freed more than the flows took.
-            bytes_per_flow: after.saturating_sub(before) as f64 / flows as f64,
-            costs,
-        };
-        let shown: Vec<String> = rates.iter().map(|rate| number(*rate)).collect();
-        eprintln!(
-            "  {name:<26} {:>8} /s  (windows {}; {} bytes a flow; {failed} failed{})",
-            number(rate.per_s),
-            shown.join(" "),
-            number(rate.bytes_per_flow),
-            first.map_or_else(String::new, |(code, _)| format!(", such as {code}")),
-        );
-        eprintln!("  {:<26} {}", "", rate.costs.text());
-        Ok(rate)
+/// Runs the benchmark. Returns its line.
+pub(super) fn run(arguments: &BenchArgs) -> Result<Value, Failure> {
+    let signers = SignatureRates::measure(10_000, SIGNERS_SLICE);
+    let (report, scenarios) = run_all("ledger", parts(arguments))?;
+    let [
+        issue,
+        issue_pay,
+        pays,
+        one_coin,
+        issue_alone,
+        pay_alone,
+        at_300,
+        restarted,
+    ] = &scenarios;
+    let (issue, issue_pay, pay) = (only(issue)?, only(issue_pay)?, at(pays, &["1"])?);
+    let (issue_alone, pay_alone) = (only(issue_alone)?, only(pay_alone)?);
+    let mut states_per_s = BTreeMap::new();
+    for point in &pays.points {
+        let case = &point.at[0];
+        let states = case.number.unwrap_or_default();
+        states_per_s.insert(&case.name, per_s(at(pays, &[case.name.as_str()])?) * states);
     }
-
-    /// Measures the processor time of a payment at a low rate, where little is shared between flows.
-    async fn costs_at(&mut self, per_s: f64) -> Result<Costs> {
-        let rate = |duration| Arrivals {
-            per_s,
-            duration,
-            outstanding_max: self.arguments.outstanding as usize,
-        };
-        let [first, rest] = [LOW_RATE_WARM_UP, LOW_RATE_TIME].map(rate);
-        let live = Arc::new(Live::default());
-        let name = format!("Payments at {per_s} /s");
-        let bar = LoadBar::begin(&name, LOW_RATE_WARM_UP + LOW_RATE_TIME, Arc::clone(&live));
-        let work = CashWork::Pay { states: 1 };
-        let lab = &mut self.lab;
-        lab.run_at(work, "CHF", PAYMENT, (first, 1), Arc::clone(&live))
-            .await?;
-        let before = CostReading::of(&lab.network).await?;
-        let arrived = lab.run_at(work, "CHF", PAYMENT, (rest, 1), live).await?;
-        bar.end().await;
-        let paid = arrived.latencies.count();
-        if paid < arrived.due * 95 / 100 {
-            bail!(
-                "{name}: only {paid} of {} payments were delivered: {:?}",
-                arrived.due,
-                arrived.faults
-            );
-        }
-        let costs = before.costs(&self.lab.network, paid).await?;
-        eprintln!("  {name:<26} {}", costs.text());
-        Ok(costs)
-    }
-
-    /// Measures latencies with one flow at a time.
-    async fn latency(&mut self) -> Result<Latency> {
-        let load = |most| Load {
-            outstanding: 1,
-            duration: LATENCY_MAX,
-            most,
-        };
-        let mut one = async |work, currency, most| -> Result<_> {
-            let live = Arc::new(Live::default());
-            let quantity = if work == CashWork::Issue { 100 } else { 60 };
-            let window = self
-                .lab
-                .run(work, currency, quantity, load(most), live)
-                .await?;
-            if window.done.is_empty() {
-                bail!("no flow was delivered: {:?}", window.faults);
-            }
-            Ok(window.latencies)
-        };
-        // The first flows pay for caches and connections. They are run but not counted.
-        one(CashWork::Issue, "NOK", 50).await?;
-        let issue = one(CashWork::Issue, "NOK", LATENCY_FLOWS).await?;
-        let pay_work = CashWork::Pay { states: 1 };
-        one(pay_work, "NOK", 50).await?;
-        let pay = one(pay_work, "NOK", LATENCY_FLOWS).await?;
-        let latency = Latency {
-            issue_p50: issue.p50_ms(),
-            issue_p99: issue.p99_ms(),
-            pay_p50: pay.p50_ms(),
-            pay_p99: pay.p99_ms(),
-        };
-        eprintln!(
-            "  One outstanding            issue p50 {} p99 {} ms, pay p50 {} p99 {} ms",
-            number(latency.issue_p50),
-            number(latency.issue_p99),
-            number(latency.pay_p50),
-            number(latency.pay_p99)
-        );
-        Ok(latency)
-    }
-
-    /// Restarts all processes with the run's data, and returns the slowest start.
-    async fn startup_ms(&mut self) -> Result<f64> {
-        let step = Step::begin("Restart");
-        let mut slowest = Duration::ZERO;
-        for who in self.lab.network.everybody() {
-            slowest = slowest.max(self.lab.network.restart(who)?);
-        }
-        let ms = slowest.as_secs_f64() * 1000.0;
-        step.done(&format!("{} ms", number(ms)));
-        Ok(ms)
-    }
+    Ok(json!({
+        "issue_per_s": per_s(issue),
+        "issue_pay_per_s": per_s(issue_pay),
+        "repeated_pay_per_s": per_s(pay),
+        "repeated_pay_coins": COINS,
+        "repeated_pay_one_coin_per_s": per_s(only(one_coin)?),
+        "repeated_pay_states_per_s": states_per_s,
+        "latency_ms": {
+            "issue_p50": latency_ms(issue_alone, 0.5),
+            "issue_p99": latency_ms(issue_alone, 0.99),
+            "pay_p50": latency_ms(pay_alone, 0.5),
+            "pay_p99": latency_ms(pay_alone, 0.99),
+        },
+        "storage_bytes_per_issue": metric(issue, "disk_bytes_per_unit")?,
+        "storage_bytes_per_pay": metric(pay, "disk_bytes_per_unit")?,
+        "serial_us_issue": metric(issue, "serial_us_per_unit")?,
+        "serial_us_issue_pay": metric(issue_pay, "serial_us_per_unit")?,
+        "cpu_us_issue": metric(issue, "cpu_us_per_unit")?,
+        "cpu_us_issue_pay": metric(issue_pay, "cpu_us_per_unit")?,
+        "cpu_us_pay_at_300": metric(only(at_300)?, "cpu_us_per_unit")?,
+        "rss_mb_max": rss_mb_max(&scenarios),
+        "startup_ms": metric(only(restarted)?, "start_ms")?,
+        "distinct_signers_10000": signers,
+        "machine": machine(&report.machine),
+    }))
 }

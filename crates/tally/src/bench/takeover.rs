@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use api::{FlowStatus, StartFlow, Wait};
 use client::{Client, ClientError, Stream};
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Signal, Who, signal};
+use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -142,7 +142,8 @@ impl Load {
     async fn pay(self: Arc<Self>) -> Result<()> {
         while !self.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let start = cash::issue_and_pay("GBP", 1, &self.payee)?;
+            let arguments = json!({ "currency": "GBP", "quantity": 1, "recipient": self.payee });
+            let start = StartFlow::new("cash.issue_and_pay", &arguments)?;
             let start = start.wait(Wait::Delivered);
             self.until_delivered(&start.client_id(format!("payment-{number}")))
                 .await?;

@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Runs `work` on its own runtime, to its end or until a signal. Then the process ends.
-pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
+pub fn run<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -26,7 +26,7 @@ pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
     }
 }
 
-async fn until_interrupted(work: impl Future<Output = Result<()>>) -> Result<Option<Result<()>>> {
+async fn until_interrupted<T>(work: impl Future<Output = Result<T>>) -> Result<Option<Result<T>>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;

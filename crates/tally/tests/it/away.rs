@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use api::{DeliveryStatus, DeliveryView, FlowStatus, PeerEventKind, Wait};
 use client::Client;
-use perf::scenario::cash;
 
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 const PAYMENTS: u64 = 300;
 const COIN: u64 = 1_000;

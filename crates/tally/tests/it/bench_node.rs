@@ -16,10 +16,7 @@ fn a_small_run_answers_every_query_and_prints_one_line_of_figures() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert_eq!(text.lines().count(), 1, "one line for programs: {text}");
     let line: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let states = line["vault_states"].as_u64().expect("a number");
-    let consumed = line["vault_consumed"].as_u64().expect("a number");
-    assert!((2_000..2_600).contains(&states), "{line}");
-    assert!(consumed * 10 >= states * 2, "{line}");
+    assert_eq!(line["vault_states"], 2_000, "{line}");
     let typical = line["vault_query_ms"].as_object().expect("a map");
     assert_eq!(typical.len(), 5);
     let more = line["vault_query_more_ms"].as_object().expect("a map");

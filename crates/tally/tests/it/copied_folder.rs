@@ -5,12 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use api::{RecoveryView, Wait};
-use perf::scenario::cash;
 use perf::topology::Who;
 
 use crate::stage::command::tally;
 use crate::stage::restore::{self, Backup};
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 /// The node that is copied. The node with the lower party id dials the other, and this node has the lowest id. A copy reaches its
 /// peers only by dialling them, because they keep dialling the original's address.

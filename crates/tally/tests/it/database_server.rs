@@ -5,13 +5,12 @@ use std::fs;
 
 use api::{Balances, LedgerPage, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Who};
 use pgserver::{PASSWORD, PgServer, ServerOptions, USER};
 
 use crate::stage::banks::Banks;
 use crate::stage::command::tally;
-use crate::stage::{self, A, B, Seeded};
+use crate::stage::{self, A, B, Seeded, cash};
 use crate::vault_sql::agrees;
 
 /// Rounds of disturbances.

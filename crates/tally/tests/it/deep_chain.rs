@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use api::{FlowStatus, Wait};
 use client::Client;
 use perf::measure::ProcessReading;
-use perf::scenario::cash;
 use perf::topology::Network;
 
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 /// How often the state changes hands before the newcomer sees it.
 const DEPTH: u32 = 10_000;

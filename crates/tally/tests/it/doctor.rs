@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use api::Wait;
-use perf::scenario::cash;
 use perf::topology::Who;
 
 use crate::chain_stage::{Chain, reaches};
 use crate::stage::command::{Ran, tally};
 use crate::stage::restore::copy;
-use crate::stage::{self, A};
+use crate::stage::{self, A, cash};
 
 /// All files below a folder with their bytes.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use api::NodeState;
 use diskimage::{Policy, Recorder, Recording};
-use perf::scenario::cash;
 use perf::topology::{Network, Who};
 
 use crate::stage::banks::Banks;
-use crate::stage::{self, A, B, Seeded};
+use crate::stage::{self, A, B, Seeded, cash};
 
 /// Flows outstanding at each bank.
 const OUTSTANDING: usize = 16;

@@ -1,9 +1,8 @@
 //! A bank that lost its whole store gets back the transactions that its counterparties have.
 
 use api::Wait;
-use perf::scenario::cash;
 
-use crate::stage::{self, restore};
+use crate::stage::{self, cash, restore};
 use crate::stage::{A, B};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

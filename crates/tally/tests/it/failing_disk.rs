@@ -4,12 +4,11 @@ use std::process::Command;
 
 use api::{NodeState, StartFlow, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::Network;
 use serde_json::json;
 
 use crate::stage::command::tally;
-use crate::stage::{self, A, client, completes, eventually, holds};
+use crate::stage::{self, A, cash, client, completes, eventually, holds};
 
 /// No file grows beyond this: the database of the view would, and segments of the store's log do not.
 const FILE_BYTES_MAX: u64 = 1_300_000;

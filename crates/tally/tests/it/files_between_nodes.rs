@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use api::{NewUpload, StartFlow, Wait};
 use client::{Client, Progress};
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Who};
 use primitives::Hash;
 use serde_json::json;
 
-use crate::stage::{self, A, B, eventually};
+use crate::stage::{self, A, B, cash, eventually};
 
 const MIB: usize = 1 << 20;
 /// A limit on the bytes served in a second, low enough for a test to intervene during a transfer.

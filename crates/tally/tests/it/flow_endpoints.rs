@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use api::events::{END, FlowStep, STEP};
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::Who;
 use serde_json::Value;
 
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 /// Clients at once, each with a connection of its own that it keeps.
 const CLIENTS: usize = 200;

@@ -2,11 +2,10 @@
 
 use api::{FlowOrder, FlowQuery, FlowStatus, FlowSummary, StartFlow, Wait};
 use client::{Client, FlowAction};
-use perf::scenario::cash;
 use perf::topology::Who;
 use serde_json::json;
 
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 async fn pay(client: &Client, quantity: u64, to: &str) -> String {
     let arguments = json!({

@@ -5,7 +5,6 @@ use std::process::Command;
 use std::sync::Arc;
 
 use api::Wait;
-use perf::scenario::cash;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -16,7 +15,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::chain_stage::Chain;
-use crate::stage::{self, A, client, completes, eventually};
+use crate::stage::{self, A, cash, client, completes, eventually};
 
 /// Number of silent connections: more than the usual soft limit of open files.
 const SILENT: usize = 1_100;

@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use api::Wait;
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{LinkSpeed, LinkSpeeds, Network, NetworkOptions};
 
-use crate::stage::{self, A, B, completes, holds};
+use crate::stage::{self, A, B, cash, completes, holds};
 
 /// One payment of one from A to B; returns how long it took until B had recorded it.
 async fn pay(client: &Client, to: &str) -> Duration {

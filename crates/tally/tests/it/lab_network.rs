@@ -1,12 +1,11 @@
 //! Operations on a laboratory's network: settings and cores between restarts, wiping, snapshots, and use of an external network.
 
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{ExternalNode, Network, NetworkOptions, NodeCare, Settings, Who};
 
 use api::Wait;
 
-use crate::stage::{self, A, completes, holds};
+use crate::stage::{self, A, cash, completes, holds};
 
 /// The cores that a process may use, as the kernel counts them.
 fn cores_of(network: &Network, who: Who) -> u32 {

@@ -296,7 +296,7 @@ fn against(network: &perf::topology::Network) -> String {
 async fn somebody_else_s_network_is_measured_where_it_stands_and_its_past_is_no_finding() {
     let network = stage::network(&["A", "B"]);
     let client = stage::client(&network, stage::A);
-    let start = perf::scenario::cash::issue("GBP", 77).expect("arguments");
+    let start = crate::stage::cash::issue("GBP", 77).expect("arguments");
     stage::completes(&client, start, api::Wait::Delivered).await;
     let pid = network.pid(stage::A);
     let (scenario, seen) = run(&against(&network)).await;
@@ -339,7 +339,7 @@ async fn a_run_whose_audit_finds_something_is_no_good_whatever_its_rate() {
             // Issues the same token outside the run, whose audit accounts for it.
             let client = client.clone();
             runtime.spawn(async move {
-                let start = perf::scenario::cash::issue("GBP", 77).expect("arguments");
+                let start = crate::stage::cash::issue("GBP", 77).expect("arguments");
                 stage::completes(&client, start, api::Wait::Delivered).await;
             });
         }

@@ -5,10 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use api::{ScheduleStatus, StartFlow, Wait};
 use client::ClientError;
-use perf::scenario::cash;
 use serde_json::json;
 
-use crate::stage::{self, A, B, client, completes, eventually, holds};
+use crate::stage::{self, A, B, cash, client, completes, eventually, holds};
 
 /// Long enough for a node to be stopped before it is over.
 const LOCKED_MS: u64 = 15_000;

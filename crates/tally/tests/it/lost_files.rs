@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use api::Wait;
-use perf::scenario::cash;
 use perf::topology::{Network, Who};
 
-use crate::stage::{self, A};
+use crate::stage::{self, A, cash};
 
 /// Starts a node that must refuse to start, and returns its error.
 fn refused(network: &mut Network, who: Who) -> String {

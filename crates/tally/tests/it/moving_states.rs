@@ -2,11 +2,10 @@
 
 use api::{Outcome, StartFlow, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions};
 use serde_json::{Value, json};
 
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 fn network() -> Network {
     let options = NetworkOptions {

@@ -1,10 +1,9 @@
 //! A bank that was restored from an older copy starts no flow until it has fetched the transactions that it lost.
 
 use api::Wait;
-use perf::scenario::cash;
 
 use crate::stage::restore::{self, Backup};
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_bank_recovers_what_it_lost() {

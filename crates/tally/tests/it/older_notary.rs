@@ -1,11 +1,10 @@
 //! A notary that was restored from an older copy signs nothing until it has entered its earlier signatures again.
 
 use api::Wait;
-use perf::scenario::cash;
 use perf::topology::Who;
 
 use crate::stage::restore::{self, Backup};
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_notary_signs_nothing_until_it_has_recovered() {

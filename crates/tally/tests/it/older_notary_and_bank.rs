@@ -3,11 +3,10 @@
 //! double money.
 
 use api::Wait;
-use perf::scenario::cash;
 use perf::topology::Who;
 
 use crate::stage::restore::{self, Backup};
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_witness_stops_both_and_keeps_the_first_spend() {

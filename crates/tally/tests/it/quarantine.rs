@@ -3,12 +3,11 @@
 use api::query::Quarantined;
 use api::{VaultQuery, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::Network;
 use serde_json::Value;
 
 use crate::stage::restore::{self, Backup};
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 /// States and their sum.
 type Held = (u64, u128);

@@ -8,12 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use api::{StartFlow, VaultAnswer, VaultQuery, Wait};
 use client::{Client, ClientError};
-use perf::scenario::cash;
 use perf::topology::Network;
 use serde_json::{Value, json};
 
 use crate::stage::command::tally;
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 /// Number of payments, in addition to the flows that make one state each. Enough to fill the view in several pieces.
 const PAYMENTS: u64 = 1_100;

@@ -2,10 +2,9 @@
 
 use api::{StartFlow, Wait};
 use client::{Client, ClientError, Endpoint};
-use perf::scenario::cash;
 use serde_json::{Value, json};
 
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 
 /// The refusal that a call or a flow came to.
 struct Refusal {

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use api::events::{END, FAILED};
 use api::{FlowStatus, Outcome, Problem, StartFlow, Wait};
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{Network, Who};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::stage::command::send;
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 const SILENT: &str = "flow.counterparty_silent";
 /// Time from the bid to its end: long enough for the sale to be proposed on a busy machine.

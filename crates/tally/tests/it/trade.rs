@@ -4,10 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use api::{StartFlow, Wait};
 use client::Client;
-use perf::scenario::cash;
 use serde_json::{Value, json};
 
-use crate::stage::{self, A, B, C};
+use crate::stage::{self, A, B, C, cash};
 
 /// How long after its issue the paper matures: long enough for the sale on a busy machine.
 const MATURES_IN_MS: u64 = 15_000;

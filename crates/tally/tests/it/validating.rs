@@ -3,11 +3,10 @@
 //! knows every consumed state, and its own ledger holds every transaction that it signed.
 
 use api::Wait;
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Who};
 
 use crate::stage::banks::Banks;
-use crate::stage::{self, A, B, Seeded};
+use crate::stage::{self, A, B, Seeded, cash};
 
 /// Kills of each of the three.
 const ROUNDS: usize = 3;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use client::Client;
-use perf::scenario::cash;
 use perf::topology::{Network, NetworkOptions, Who};
 use pgserver::PgServer;
 use serde_json::json;
 
-use crate::stage::{self, A, B};
+use crate::stage::{self, A, B, cash};
 use api::{StartFlow, Wait};
 
 /// The schema of the page and of the first bank.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::stage::cash;
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{Client, Stream};
 use perf::audit::{self, Acknowledged, Books, Sample};
-use perf::scenario::cash;
 use perf::topology::{Network, Who};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test uses its part
 
 pub mod banks;
+pub mod cash;
 pub mod command;
 pub mod guide;
 pub mod proxy;
