@@ -32,7 +32,8 @@ impl Prepared {
         let key = mix.preparation(units);
         Self {
             needed: key.is_some(),
-            limited: key != mix.preparation(units.saturating_add(1)),
+            // One unit more may leave the share of a kind in a mix as it is.
+            limited: key != mix.preparation(units.saturating_mul(2).saturating_add(1)),
             key: format!("{} {}", plan.seed, key.unwrap_or_default()),
             units,
             warm_up,
@@ -141,9 +142,11 @@ mod tests {
     use crate::workload::Workloads;
 
     fn prepared(work: &str, load: &str, run: &str) -> Prepared {
-        let text = format!(
-            "title = 'x'\n[network]\nbanks = 2\n[work]\n{work}\n[load]\n{load}\n[run]\n{run}\n"
-        );
+        read(&format!("[work]\n{work}\n[load]\n{load}\n[run]\n{run}"))
+    }
+
+    fn read(text: &str) -> Prepared {
+        let text = format!("title = 'x'\n[network]\nbanks = 2\n{text}\n");
         let plan = parse("x", "x", text.as_bytes(), &Options::default(), &NoChecks)
             .unwrap_or_else(|error| panic!("{error}"));
         let mix = Mix::new(&Workloads::shipped(), &plan.work, 1).expect("shipped kinds");
@@ -167,6 +170,18 @@ mod tests {
                 "{load} {run}"
             );
             assert_eq!(prepared.measured_max(), Some(units - warm_up));
+        }
+    }
+
+    #[test]
+    fn one_kind_of_a_mix_that_is_used_up_limits_the_mix() {
+        for count in 100..110 {
+            let prepared = read(&format!(
+                "[[work]]\nkind = 'transfer'\n[[work]]\nkind = 'pay'\nweight = 3\n\
+                 [load]\noutstanding = 8\n[run]\ncount = {count}\nwarm_up_s = 0"
+            ));
+            assert!(prepared.is_used_up(), "{count}");
+            assert_eq!(prepared.measured_max(), Some(count));
         }
     }
 
