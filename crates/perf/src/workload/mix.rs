@@ -130,11 +130,11 @@ impl Mix {
         if self.parts.len() == 1 {
             return units;
         }
-        // A random share may be somewhat larger than its weight.
         let even = u128::from(units) * u128::from(part.weight) / u128::from(self.weights);
         let even = u64::try_from(even).expect("a share is at most the whole");
-        // More units than 64 bits count are never run.
-        even.saturating_add(even / 4).saturating_add(100)
+        // A random share may be larger than its weight: by six standard deviations at most, each at most the root of the share. More units
+        // than 64 bits count are never run.
+        even.saturating_add(6 * even.isqrt()).saturating_add(1)
     }
 
     /// Sets up this many workers of each kind. If one fails, those already set up are torn down again.
@@ -389,6 +389,20 @@ mod tests {
         assert!((7_300..7_700).contains(&share), "{share} of 10000");
         assert_eq!(of(&mix), of(&Mix::new(&all, &works, 7).expect("the same")));
         assert_ne!(of(&mix), of(&Mix::new(&all, &works, 8).expect("another")));
+    }
+
+    #[test]
+    fn each_kind_prepares_for_more_units_than_its_weight() {
+        let works = [work("issue", 1, ""), work("pay", 3, "")];
+        let mix = Mix::new(&Workloads::shipped(), &works, 7).expect("a mix");
+        for (units, expected) in [(0, [1, 1]), (400, [161, 403]), (40_000, [10_601, 31_039])] {
+            let shares = mix.parts.iter().map(|part| mix.share(part, units));
+            assert_eq!(shares.collect::<Vec<u64>>(), expected, "{units}");
+        }
+        // More units of a kind than were prepared never run.
+        let mut counts = [0; 2];
+        (0..40_000).for_each(|unit| counts[mix.work_of(unit)] += 1);
+        assert!(counts[0] <= 10_601 && counts[1] <= 31_039, "{counts:?}");
     }
 
     #[test]
