@@ -5,8 +5,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes under a folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskUse {
     /// Content of the files. Holes and reserved tails count only as far as the file system has allocated blocks.
     pub live_bytes: u64,
@@ -20,6 +22,12 @@ impl DiskUse {
         let mut sum = Self::default();
         sum.add_folder(folder)?;
         Ok(sum)
+    }
+
+    /// Adds another folder's bytes.
+    pub fn add(&mut self, other: Self) {
+        self.live_bytes += other.live_bytes;
+        self.allocated_bytes += other.allocated_bytes;
     }
 
     fn add_folder(&mut self, folder: &Path) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod disk;
 mod latencies;
+mod look;
 mod median;
 mod process;
 mod serial;
@@ -10,6 +11,8 @@ mod whole;
 
 pub use disk::DiskUse;
 pub use latencies::Latencies;
+pub(crate) use look::own_cpu_ns;
+pub use look::{Look, ProcessKey};
 pub use median::median;
 pub use process::{ProcessReading, TICKS_PER_S, load_average};
 pub use serial::{

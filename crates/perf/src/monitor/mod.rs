@@ -5,7 +5,6 @@
 //! process or node that does not answer leaves a gap and never fails a run.
 
 mod looks;
-mod reading;
 mod scrape;
 mod watch;
 

@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, timeout};
 
 use super::looks::Looks;
-use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
 use crate::connector::Connector;
-use crate::measure::{DiskUse, whole_millis};
+use crate::measure::{Look, ProcessKey, own_cpu_ns, whole_millis};
 use crate::results::{MetricSeries, MissingReadings, Process, ProcessSample};
+use crate::topology::host::{Host, Looking, Seen, Wanted, this_machine};
 
 /// Metrics that are always kept, for charts and for the distance to the machine's limits.
 pub const METRICS: [&str; 10] = [
@@ -40,11 +40,13 @@ const DISK_EVERY: Duration = Duration::from_secs(5);
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
 /// A subject to monitor. Fields that are `None` are not monitored.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Subject {
     /// Its name in results: `notary`, `bank-1`.
     pub name: String,
-    /// A process of this machine.
+    /// The machine of its process and its folders; this one by default.
+    pub host: Arc<dyn Host>,
+    /// A process of the host.
     pub pid: Option<u32>,
     /// Whether the processes that it has started are parts of it.
     pub with_children: bool,
@@ -56,6 +58,21 @@ pub struct Subject {
     pub endpoint: Option<Endpoint>,
     /// The connector of another system, which reports its metrics.
     pub connector: Option<Arc<Connector>>,
+}
+
+impl Default for Subject {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            host: this_machine(),
+            pid: None,
+            with_children: false,
+            folder: None,
+            log: None,
+            endpoint: None,
+            connector: None,
+        }
+    }
 }
 
 /// Settings of the monitor.
@@ -145,7 +162,7 @@ impl Watch {
         // A client that cannot be created leaves a gap from the first round on.
         let endpoint = subject.endpoint.clone();
         Self {
-            process: subject.pid.and_then(ProcessKey::of),
+            process: subject.pid.and_then(|pid| subject.host.process(pid)),
             client: endpoint.and_then(|endpoint| Client::with_limits(endpoint, limits).ok()),
             counters: None,
             disk_bytes: None,
@@ -154,14 +171,22 @@ impl Watch {
         }
     }
 
-    fn look_at_folder(&mut self) {
-        // A folder that cannot be read keeps its last size.
-        let size = |folder: &Option<PathBuf>, last: Option<u64>| {
-            let found = folder.as_deref().map(DiskUse::of)?;
-            found.ok().map(|size| size.live_bytes).or(last)
-        };
-        self.disk_bytes = size(&self.subject.folder, self.disk_bytes);
-        self.log_bytes = size(&self.subject.log, self.log_bytes);
+    /// Begins a reading, with the sizes of the folders if `folders`.
+    fn look(&self, folders: bool) -> Looking {
+        let of = |folder: &Option<PathBuf>| folder.clone().filter(|_| folders);
+        self.subject.host.look(Wanted {
+            process: self.process,
+            with_children: self.subject.with_children,
+            folder: of(&self.subject.folder),
+            log: of(&self.subject.log),
+        })
+    }
+
+    /// Takes in the sizes of a reading, and returns the rest. A folder that cannot be read keeps its last size.
+    fn seen(&mut self, seen: Seen) -> Option<Look> {
+        self.disk_bytes = seen.folder_bytes.or(self.disk_bytes);
+        self.log_bytes = seen.log_bytes.or(self.log_bytes);
+        seen.process
     }
 
     /// Returns the sample of a round; `None` if there was nothing to read.
@@ -188,7 +213,7 @@ impl Watch {
             })
         };
         let look = look.or_else(of_metrics)?;
-        let is_own = self.subject.pid == Some(std::process::id());
+        let is_own = self.subject.pid == Some(std::process::id()) && self.subject.host.is_here();
         let missing = MissingReadings {
             counters: !is_own && !counters.is_some_and(|counters| counters.is_counted),
             disk: self.disk_bytes.is_none(),
@@ -255,8 +280,8 @@ async fn watch(
             _ = &mut stopped => true,
             _ = ticks.tick() => false,
         };
-        if last || Instant::now() >= folders_next {
-            watches.iter_mut().for_each(Watch::look_at_folder);
+        let folders = last || Instant::now() >= folders_next;
+        if folders {
             folders_next = Instant::now() + DISK_EVERY;
         }
         let at_ms = whole_millis(options.epoch.elapsed());
@@ -266,7 +291,7 @@ async fn watch(
             // The first tick of these is at once, and this is its round.
             ticks.reset();
         }
-        round(&mut watches, &mut looks, at_ms, &wanted).await;
+        round(&mut watches, &mut looks, at_ms, &wanted, folders).await;
         if let Some(ready) = ready.take() {
             // Ignore the error: the waiting caller may have given up.
             let _ = ready.send(());
@@ -284,21 +309,33 @@ async fn watch(
     }
 }
 
+/// Takes a reading of every process. Those of other machines are on their way at the same time; one that is late is a gap.
+async fn look_at_all(watches: &mut [Watch], folders: bool) -> Vec<Option<Look>> {
+    let begun: Vec<Looking> = watches.iter().map(|watch| watch.look(folders)).collect();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let mut all = Vec::with_capacity(begun.len());
+    for (watch, looking) in watches.iter_mut().zip(begun) {
+        let seen = tokio::time::timeout_at(deadline, looking).await;
+        all.push(watch.seen(seen.unwrap_or_default()));
+    }
+    all
+}
+
 fn ticks(every: Duration) -> tokio::time::Interval {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
 }
 
-/// Reads everything once: first the processes, then the nodes concurrently.
-async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &HashSet<String>) {
-    let seen: Vec<Option<Look>> = watches
-        .iter()
-        .map(|watch| match watch.subject.with_children {
-            true => watch.process.and_then(ProcessKey::look_with_children),
-            false => watch.process.and_then(ProcessKey::look),
-        })
-        .collect();
+/// Reads everything once: first the processes, then the nodes concurrently. The sizes of folders only if `folders`.
+async fn round(
+    watches: &mut [Watch],
+    looks: &mut Looks,
+    at_ms: u64,
+    wanted: &HashSet<String>,
+    folders: bool,
+) {
+    let seen = look_at_all(watches, folders).await;
     let mut asked = JoinSet::new();
     for (position, watch) in watches.iter().enumerate() {
         // A process that has ended does not answer.

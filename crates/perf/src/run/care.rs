@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::plan;
-use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Settings, Who};
+use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Placement, Settings, Who};
 
 /// The properties that cannot change once a network exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ impl Shape {
     }
 
     /// Returns the options to bring it up. `usual` is the executable if it has none of its own.
-    pub fn options(&self, usual: PathBuf) -> NetworkOptions {
+    pub fn options(&self, usual: PathBuf, hosts: &Placement) -> NetworkOptions {
         let binary = self.binary.clone().unwrap_or(usual);
         let (notary_backend, workers) = match self.notary {
             plan::NotaryKind::Replicated { backend, workers } => (backend, workers),
@@ -49,6 +49,7 @@ impl Shape {
             database: self.database,
             database_link: self.database_link,
             links: self.links,
+            placement: hosts.clone(),
             ..NetworkOptions::numbered(binary, self.banks)
         }
     }
@@ -128,7 +129,7 @@ mod tests {
         let one = care(&network, Who::Bank(1));
         assert_eq!(one.settings, settings(&[("a.x", 2), ("a.y", 3), ("b", 1)]));
         assert_eq!(one.cores, Some(1));
-        let options = Shape::of(&network, None).options("tally".into());
+        let options = Shape::of(&network, None).options("tally".into(), &Placement::default());
         assert!(
             options.validating
                 && options.notary_workers == 0
@@ -136,6 +137,9 @@ mod tests {
         );
         let other = Shape::of(&network, Some("older".into()));
         assert_ne!(other, Shape::of(&network, None), "a network of its own");
-        assert_eq!(other.options("tally".into()).binary, PathBuf::from("older"));
+        assert_eq!(
+            other.options("tally".into(), &Placement::default()).binary,
+            PathBuf::from("older")
+        );
     }
 }

@@ -18,6 +18,7 @@ use crate::load::engine::SampleSink;
 use crate::plan::{FaultKind, Plan, PointPlan};
 use crate::report::Jtl;
 use crate::results::Point;
+use crate::topology::NetworkError;
 use crate::workload::Mix;
 
 /// A scenario in progress.
@@ -94,7 +95,12 @@ impl<'a> Course<'a> {
             if self.is_stopped() {
                 break;
             }
-            ended = self.turn(all[at], &all[at + 1..]).await;
+            let hosts = &self.context.options.hosts;
+            ended = tokio::select! {
+                ended = self.turn(all[at], &all[at + 1..]) => ended,
+                // Nothing that still waits for a node there would end in reasonable time.
+                lost = hosts.until_lost() => Err(NetworkError::from(lost).into()),
+            };
             if ended.is_err() {
                 break;
             }

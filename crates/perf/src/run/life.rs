@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use primitives::Coded;
+
 use super::error::RunError;
 use super::event::{Event, Step};
 use super::prepared::Prepared;
@@ -9,6 +11,7 @@ use super::shown::Shown;
 use super::target::{NextStretch, RunContext};
 use crate::plan::Plan;
 use crate::results::{AuditResult, Stretch};
+use crate::topology::host::HostError;
 use crate::workload::{Site, SiteBooks};
 
 /// The life of a ledger or of another system.
@@ -92,8 +95,24 @@ impl LifeEnd<'_> {
     pub async fn audit_ledger(&mut self, life: Option<Life>) {
         if let (Some(life), Some(last)) = (life, &self.last) {
             let read_max = last.plan.audit.read_max;
-            self.audit(audit_ledger(&life.site, read_max)).await;
+            let lost = self.run.options.hosts.lost();
+            let audit = async {
+                match &lost {
+                    Some(lost) => lost_host(lost),
+                    None => audit_ledger(&life.site, read_max).await,
+                }
+            };
+            self.audit(audit).await;
         }
+    }
+}
+
+/// Returns the result of an audit that a host which is gone has made impossible.
+pub(super) fn lost_host(lost: &HostError) -> AuditResult {
+    AuditResult {
+        clean: false,
+        words: format!("{}: {lost}", lost.code()),
+        transactions: 0,
     }
 }
 

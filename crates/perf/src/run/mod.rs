@@ -48,6 +48,7 @@ use crate::machine;
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Limits, Report, SCHEMA};
+use crate::topology::Placement;
 use crate::workload::{Mix, Workloads};
 
 /// Options of a run.
@@ -71,6 +72,8 @@ pub struct Options {
     pub samples: Option<PathBuf>,
     /// The agents that generate the load; this process if `None`.
     pub agents: Option<Agents>,
+    /// The hosts of the networks that the run starts.
+    pub hosts: Placement,
 }
 
 /// How long the machine is observed before anything runs, to see whether it is idle.
@@ -123,7 +126,8 @@ async fn begin(measured: bool, files: bool, options: &Options, events: &Events) 
         ..Report::default()
     };
     report.machine.busy_cores_before = machine::busy_cores(IDLE_CHECK).await;
-    if !measured {
+    // The limits of this machine say nothing about nodes on others.
+    if !measured || !options.hosts.is_here() {
         return report;
     }
     events(Event::Began(Step::Machine));

@@ -15,7 +15,7 @@ use super::stretch::outstanding;
 use super::target::{NextStretch, Target};
 use crate::monitor::Subject;
 use crate::plan::{self, Restart};
-use crate::topology::{Network, NetworkError, Who};
+use crate::topology::{Network, NetworkError, PlacedProcess, Placement, Who};
 use crate::workload::{Boxed, Site, SiteBooks, done};
 
 /// The folder within a network's folder that holds copies of its data.
@@ -38,8 +38,15 @@ pub(super) struct OwnLedger {
 
 impl OwnLedger {
     /// Creates keys, certificates and folders. Nothing runs yet.
-    pub async fn bootstrap(usual: PathBuf, shape: &Shape) -> Result<Self, RunError> {
-        let options = shape.options(usual);
+    pub async fn bootstrap(
+        usual: PathBuf,
+        shape: &Shape,
+        hosts: &Placement,
+    ) -> Result<Self, RunError> {
+        if shape.binary.is_some() {
+            hosts.refuse_other_binary()?;
+        }
+        let options = shape.options(usual, hosts);
         let made = tokio::task::spawn_blocking(move || Network::bootstrap(&options));
         Ok(Self {
             network: Some(made.await??),
@@ -231,9 +238,9 @@ impl Target for OwnLedger {
         Some(size.live_bytes)
     }
 
-    fn pid(&self, node: &str) -> Option<u32> {
+    fn process(&self, node: &str) -> Option<PlacedProcess> {
         let network = self.network.as_ref()?;
-        network.pid(network.find(node)?)
+        network.placed(network.find(node)?)
     }
 
     fn revive<'a>(&'a mut self, node: &'a str) -> Boxed<'a, Result<(), RunError>> {

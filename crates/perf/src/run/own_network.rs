@@ -1,8 +1,10 @@
 //! The nodes of a network that this run has brought up: the site, the subjects to monitor, and long steps.
 
+use std::sync::Arc;
+
 use super::error::RunError;
 use crate::monitor::Subject;
-use crate::topology::{Network, NetworkError, Who, tail};
+use crate::topology::{Network, NetworkError, Who};
 use crate::workload::{Site, SiteNode};
 
 /// Starts that one stream of a site should carry. A node can take a few thousand.
@@ -32,8 +34,11 @@ pub(super) async fn long_step<N: Send + 'static, T: Send + 'static>(
 pub(super) fn site(network: &Network, seed: u64, outstanding: u32) -> Result<Site, NetworkError> {
     let node = |who| {
         let (name, endpoint) = (network.name(who), network.endpoint(who)?);
-        let node = SiteNode::connect(name, endpoint, streams(outstanding))?;
-        Ok::<SiteNode, NetworkError>(node.with_data(network.data(who)))
+        let mut node = SiteNode::connect(name, endpoint, streams(outstanding))?;
+        if network.host(who).is_here() {
+            node = node.with_data(network.data(who));
+        }
+        Ok::<SiteNode, NetworkError>(node)
     };
     let banks: Result<Vec<SiteNode>, NetworkError> = (0..network.banks())
         .map(|bank| node(Who::Bank(bank)))
@@ -53,6 +58,7 @@ pub(super) fn subjects(network: &Network) -> Result<Vec<Subject>, NetworkError> 
         Ok(Subject {
             name: who.to_string(),
             pid: network.pid(who),
+            host: Arc::clone(network.host(who)),
             folder: Some(network.data(who)),
             log: Some(network.store_log(who)),
             endpoint: Some(network.endpoint(who)?),
@@ -73,8 +79,11 @@ pub(super) fn subjects(network: &Network) -> Result<Vec<Subject>, NetworkError> 
     nodes.chain(databases).collect()
 }
 
-/// Returns the node that has exited without being stopped, with the last lines of its log.
+/// Returns the host that is gone, or the node that has exited without being stopped, with the last lines of its log.
 pub(super) fn died(network: &mut Network) -> Option<RunError> {
+    if let Some(lost) = network.lost_host() {
+        return Some(NetworkError::from(lost).into());
+    }
     let who = network
         .everybody()
         .into_iter()
@@ -82,7 +91,7 @@ pub(super) fn died(network: &mut Network) -> Option<RunError> {
     let log = network.log(who).to_owned();
     Some(RunError::NodeDied {
         name: who.to_string(),
-        tail: tail(&log),
+        tail: network.process(who).tail(),
         log: log.display().to_string(),
     })
 }

@@ -18,7 +18,6 @@ use crate::plan::{Plan, PointPlan, Work};
 use crate::report::{JTL_BYTES_MAX, Jtl};
 use crate::results::{Finding, Point, Published, Scenario};
 use crate::stats;
-use crate::topology;
 use crate::workload::{Mix, PAYMENT};
 
 /// Runs these points as those of the scenario. Failures are recorded in the result. `samples` is the file for every unit, if samples
@@ -36,7 +35,7 @@ pub(super) async fn run(
     let mut left_out = Vec::new();
     let mut planned = Vec::new();
     let made = given.and_then(|given| {
-        let given = on_this_machine(given, topology::cores(), &mut left_out)?;
+        let given = on_this_machine(given, options.hosts.cores(), &mut left_out)?;
         if options.agents.is_some() {
             check_agents(&given.0)?;
         }

@@ -15,7 +15,7 @@ use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{FaultKind, Load, Plan};
 use crate::results::{Process, ProcessSample, Stretch};
 use crate::stats::folder_growth;
-use crate::topology::{Signal, signal};
+use crate::topology::{PlacedProcess, Signal};
 use crate::workload::{Failed, Site};
 
 /// Upper limit on workers of an open loop. Arrivals use them in turn.
@@ -38,18 +38,18 @@ pub(super) struct Measure<'a> {
 }
 
 /// A process that is stopped. It goes on when this is dropped.
-struct Frozen(u32);
+struct Frozen(PlacedProcess);
 
 impl Frozen {
-    fn freeze(pid: u32) -> Self {
-        signal(pid, Signal::STOP);
-        Self(pid)
+    fn freeze(process: PlacedProcess) -> Self {
+        process.signal(Signal::STOP);
+        Self(process)
     }
 }
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        signal(self.0, Signal::CONT);
+        self.0.signal(Signal::CONT);
     }
 }
 
@@ -194,14 +194,14 @@ impl Measure<'_> {
             return;
         };
         tokio::time::sleep(warm_up + seconds(fault.at_s)).await;
-        let Some(pid) = self.target.pid(&fault.node) else {
+        let Some(process) = self.target.process(&fault.node) else {
             return;
         };
         struck.store(true, Ordering::Relaxed);
         match fault.kind {
-            FaultKind::Kill => signal(pid, Signal::KILL),
+            FaultKind::Kill => process.signal(Signal::KILL),
             FaultKind::Freeze(for_s) => {
-                let _frozen = Frozen::freeze(pid);
+                let _frozen = Frozen::freeze(process);
                 tokio::time::sleep(seconds(for_s)).await;
             }
         }

@@ -29,6 +29,7 @@ use super::running_ledger::RunningLedger;
 use super::shown::Shown;
 use crate::monitor::Subject;
 use crate::plan::{self, ChainPlan, Plan};
+use crate::topology::PlacedProcess;
 use crate::workload::{Boxed, Mix, Site, done};
 
 /// Interval between two checks for a requested stop during a preparation.
@@ -60,7 +61,7 @@ pub(super) trait Target: Send {
     }
 
     /// Returns the process of a node that this run has started, by the node's name, if it runs.
-    fn pid(&self, node: &str) -> Option<u32> {
+    fn process(&self, node: &str) -> Option<PlacedProcess> {
         let _ = node;
         None
     }
@@ -172,6 +173,9 @@ pub(super) async fn open(key: &TargetKey, options: &Options) -> Result<Box<dyn T
     Ok(match (&key.chain, &key.existing) {
         (Some(chain), _) => {
             let binary = key.shape.binary.clone().unwrap_or(usual);
+            if key.shape.binary.is_some() {
+                options.hosts.refuse_other_binary()?;
+            }
             Box::new(ChainUnderLoad::new(chain, binary))
         }
         (None, Some(plan::Target::Connector(program))) => {
@@ -181,7 +185,7 @@ pub(super) async fn open(key: &TargetKey, options: &Options) -> Result<Box<dyn T
             Box::new(RunningLedger::open(banks, notary.as_deref())?)
         }
         (None, None) if key.shape.banks == 0 => Box::new(RunningLedger::open(&[], None)?),
-        (None, None) => Box::new(OwnLedger::bootstrap(usual, &key.shape).await?),
+        (None, None) => Box::new(OwnLedger::bootstrap(usual, &key.shape, &options.hosts).await?),
     })
 }
 

@@ -6,6 +6,7 @@ use super::{Event, Events, Options, run, samples_labels};
 use crate::load::engine::Stop;
 use crate::plan::{self, NoChecks};
 use crate::results::CaseResult;
+use crate::topology::Placement;
 use crate::workload::Workloads;
 
 const FAKE: &str = r#"
@@ -51,6 +52,7 @@ async fn the_fake_target_runs_without_a_network_and_every_unit_is_a_sample() {
         stop: Stop::default(),
         samples: Some(folder.path().to_owned()),
         agents: None,
+        hosts: Placement::default(),
     };
     let labels: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&labels);

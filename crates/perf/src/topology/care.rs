@@ -4,14 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::config_file::Settings;
-use super::copy::{copy_folder, remove_folder};
 use super::network::{ANCHOR_FILE, Network, READY_MAX, STOP_MAX, Who};
 use super::network_error::{NetworkError, system};
-
-/// Returns the path of a node's anchor in a snapshot.
-fn anchor_in(snapshot: &Path, who: Who) -> PathBuf {
-    snapshot.join(format!("{who}.anchor"))
-}
 
 /// The configuration of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,28 +65,27 @@ impl Network {
 
     /// Removes the data of a stopped node, and lets its next start make an empty store.
     pub fn forget_data(&mut self, who: Who) -> Result<(), NetworkError> {
-        let data = self.data(who);
-        remove_folder(&data).map_err(|source| system(&data.display().to_string(), source))?;
+        self.host(who).remove(&self.data(who))?;
         let folder = self.folder(who).to_path_buf();
         if let Some(database) = self.database() {
             database.forget(&folder)?;
         }
-        let anchor = folder.join(ANCHOR_FILE);
-        std::fs::write(&anchor, &self.member_mut(who).fresh_anchor)
-            .map_err(|source| system(&anchor.display().to_string(), source))
+        let member = self.member_mut(who);
+        Ok(member.folder.write(ANCHOR_FILE, &member.fresh_anchor)?)
     }
 
-    /// Copies every node's data into `into`, which must not exist. The network is stopped meanwhile and runs again
-    /// afterwards.
+    /// Copies every node's data into `into`, which must not exist, each on its own host. On other machines it is a place
+    /// within the network's folder. The network is stopped meanwhile and runs again afterwards.
     pub fn snapshot(&mut self, into: &Path) -> Result<(), NetworkError> {
         self.stop_all()?;
         std::fs::create_dir_all(into)
             .map_err(|source| system(&into.display().to_string(), source))?;
         for who in self.everybody() {
-            let (from, to) = (self.data(who), into.join(who.to_string()));
-            copy_folder(&from, &to)
-                .map_err(|source| system(&from.display().to_string(), source))?;
-            Self::copy_anchor(&self.folder(who).join(ANCHOR_FILE), &anchor_in(into, who))?;
+            let (data, anchor) = self.in_snapshot(into, who);
+            let host = self.host(who);
+            host.copy(&self.data(who), &data)?;
+            // A store and the file that names it belong together.
+            host.copy(&self.anchor(who), &anchor)?;
         }
         if let Some(database) = self.database() {
             database.save(into)?;
@@ -107,14 +100,11 @@ impl Network {
     pub fn restore(&mut self, snapshot: &Path) -> Result<(), NetworkError> {
         self.stop_all()?;
         for who in self.everybody() {
-            let (from, to) = (snapshot.join(who.to_string()), self.data(who));
-            remove_folder(&to)
-                .and_then(|()| copy_folder(&from, &to))
-                .map_err(|source| system(&from.display().to_string(), source))?;
-            Self::copy_anchor(
-                &anchor_in(snapshot, who),
-                &self.folder(who).join(ANCHOR_FILE),
-            )?;
+            let (data, anchor) = self.in_snapshot(snapshot, who);
+            let host = self.host(who);
+            host.remove(&self.data(who))?;
+            host.copy(&data, &self.data(who))?;
+            host.copy(&anchor, &self.anchor(who))?;
         }
         if let Some(database) = self.database() {
             database.restore(snapshot)?;
@@ -125,10 +115,17 @@ impl Network {
         self.start_all().map(drop)
     }
 
-    /// Copies the file that names a node's store: a store and its anchor belong together.
-    fn copy_anchor(from: &Path, to: &Path) -> Result<(), NetworkError> {
-        std::fs::copy(from, to).map_err(|source| system(&from.display().to_string(), source))?;
-        Ok(())
+    /// Returns the paths of a node's data and anchor in a snapshot, on the node's host.
+    fn in_snapshot(&self, snapshot: &Path, who: Who) -> (PathBuf, PathBuf) {
+        let host = self.host(who);
+        let there = match snapshot.strip_prefix(self.root()) {
+            Ok(below) => host.root(self.root()).join(below),
+            Err(_) => snapshot.to_owned(),
+        };
+        (
+            there.join(who.to_string()),
+            there.join(format!("{who}.anchor")),
+        )
     }
 
     fn stop_those(&mut self, those: &[Who]) -> Result<(), NetworkError> {

@@ -1,33 +1,28 @@
-//! A network of chain nodes on this machine: real processes in a temporary folder, on free ports, removed at the end.
+//! A network of chain nodes, on this machine or on several hosts: real processes in a temporary folder, on free ports,
+//! removed at the end.
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
-use chain::history::History;
-use chain::key_of_passphrase;
-use chain::{ChainId, MinorUnits, Seconds};
 use client::Endpoint;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use super::config_file::{ConfigFile, Settings};
-use super::copy::copy_folder;
+use super::chain_genesis::{GENESIS_FILE, genesis_of, settings_of};
+use super::config_file::ConfigFile;
 use super::external::{CHAIN_CONFIG_FILE as CONFIG_FILE, chain_endpoint};
+use super::host::{
+    Host, HostError, NodeFolder, Placement, RemoteFolders, this_machine, two_addresses,
+};
 use super::network::{READY_MAX, STOP_MAX};
 use super::network_error::{NetworkError, system};
-use super::process::{NodeProcess, Program, tail};
-use crate::measure::{DiskUse, unix_now, whole_millis};
-use crate::plan::{Bundlers, ChainPlan};
+use super::process::{NodeProcess, Program};
+use crate::plan::ChainPlan;
 
-/// A node prints this on standard output when it is ready.
-const READY: &str = "\"ready\":";
-/// The file with the genesis, in a network's and a node's folder.
-const GENESIS_FILE: &str = "genesis.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
 /// In a node's data: the write-ahead log of its store.
@@ -35,17 +30,6 @@ const STORE_LOG: &str = "chain/log";
 /// In a node's data: its snapshots, and the one that shows the size of an export.
 const SNAPSHOTS: &str = "snapshots";
 const EXPORT: &str = "size-of-an-export";
-/// Initial whole tokens of each chain per test account, as far as the chain's supply limit allows.
-const TOKENS_EACH: u64 = 100_000_000;
-/// How long before the present a chain begins. A node's clock may differ a little.
-const BEFORE: Duration = Duration::from_secs(1);
-
-/// A history's blocks may take this many times the target time, so that the history fits into the time before the
-/// present.
-const HISTORY_SLACK: f64 = 1.5;
-/// Further seconds allowed.
-const HISTORY_MORE_S: f64 = 120.0;
-
 /// The output of `tally chain history`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct HistoryBuilt {
@@ -59,11 +43,13 @@ pub struct HistoryBuilt {
     pub disk_bytes: u64,
 }
 
-/// Nodes of one chain. Dropping it kills its processes and removes its temporary folder.
+/// Nodes of one chain. Dropping it kills its processes and removes its temporary folder and its folders on other machines.
 #[derive(Debug)]
 pub struct ChainNetwork {
     // Processes come first: they are dropped, and so killed, before their folder goes.
     nodes: Vec<ChainNode>,
+    /// The folders on other machines, without processes by the time that they go.
+    _remote: RemoteFolders,
     binary: PathBuf,
     root: PathBuf,
     temporary: Option<TempDir>,
@@ -73,7 +59,7 @@ pub struct ChainNetwork {
 #[derive(Debug)]
 struct ChainNode {
     name: String,
-    folder: PathBuf,
+    folder: NodeFolder,
     endpoint: Endpoint,
     process: NodeProcess,
 }
@@ -82,9 +68,13 @@ impl ChainNetwork {
     /// Creates the folders of a scenario's chain. Nothing runs yet.
     ///
     /// # Errors
-    /// Fails with the error of `tally chain genesis`, for inaccessible files, and for settings that a node does not
-    /// accept.
-    pub fn make(binary: &Path, plan: &ChainPlan) -> Result<Self, NetworkError> {
+    /// Fails with the error of `tally chain genesis`, for inaccessible files, for settings that a node does not accept,
+    /// and with the errors of the hosts.
+    pub fn make(
+        binary: &Path,
+        plan: &ChainPlan,
+        placement: &Placement,
+    ) -> Result<Self, NetworkError> {
         let temporary = tempfile::Builder::new()
             .prefix("tally-chain-")
             .tempdir()
@@ -112,33 +102,33 @@ impl ChainNetwork {
                 message: error.to_string(),
             })?;
         write(&root.join(GENESIS_FILE), &genesis)?;
+        let names: Vec<String> = (1..=plan.nodes).map(|at| format!("node-{at}")).collect();
+        let hosts = names.iter().enumerate();
+        let hosts: Vec<Arc<dyn Host>> = hosts
+            .map(|(at, name)| placement.host_of(name, at))
+            .collect();
+        let addresses = addresses_of(&hosts)?;
+        // Before the first file there, so that a failure leaves nothing behind.
+        let remote = RemoteFolders::new(&hosts, &root);
         let mut nodes = Vec::new();
-        for at in 1..=plan.nodes {
-            let folder = root.join(format!("server{at}"));
-            write(&folder.join(GENESIS_FILE), &genesis)?;
-            let mut config = ConfigFile::read(folder.join(CONFIG_FILE))?;
+        for ((at, name), host) in (1..).zip(names).zip(hosts) {
+            let folder = NodeFolder::new(host, &root, root.join(format!("server{at}")));
+            folder.write(GENESIS_FILE, genesis.as_bytes())?;
+            let mut config = ConfigFile::read(&folder, CONFIG_FILE)?;
+            set_addresses(&mut config, &addresses, at as usize - 1)?;
             config.lay(&settings_of(plan, at))?;
-            let name = format!("node-{at}");
+            folder.upload()?;
+            let program = Program::node(name.clone(), binary, &folder, &["chain", "run"]);
             nodes.push(ChainNode {
-                endpoint: chain_endpoint(&folder)?,
-                process: NodeProcess::new(Program {
-                    name: name.clone(),
-                    binary: binary.to_owned(),
-                    arguments: vec![
-                        "chain".into(),
-                        "run".into(),
-                        folder.to_string_lossy().into_owned(),
-                    ],
-                    environment: Vec::new(),
-                    log: folder.join("node.log"),
-                    ready_marker: READY.into(),
-                }),
+                endpoint: chain_endpoint(folder.here())?,
+                process: NodeProcess::on(Arc::clone(folder.host()), program),
                 name,
                 folder,
             });
         }
         Ok(Self {
             nodes,
+            _remote: remote,
             binary: binary.to_owned(),
             root,
             temporary: Some(temporary),
@@ -146,57 +136,63 @@ impl ChainNetwork {
     }
 
     /// Writes the scenario's history into the stores of these nodes (numbers from 0) before they are started. It is made
-    /// once, and copied to the others. Does nothing if the scenario has none.
+    /// once on each host, and copied to the other nodes there. Does nothing if the scenario has none. Returns what was
+    /// made on the first host.
     pub fn make_history(
         &self,
         plan: &ChainPlan,
         those: &[usize],
     ) -> Result<HistoryBuilt, NetworkError> {
-        let Some((first, others)) = those.split_first().filter(|_| plan.history > 0) else {
-            return Ok(HistoryBuilt::default());
-        };
-        let Some(node) = self.nodes.get(*first) else {
-            return Ok(HistoryBuilt::default());
-        };
-        let output = Command::new(&self.binary)
-            .args(["chain", "history", "--json", "--transactions"])
-            .arg(plan.history.to_string())
-            .arg(&node.folder)
-            .output()
-            .map_err(|source| system(&self.binary.display().to_string(), source))?;
-        let failed = |text: &[u8]| NetworkError::Setting {
+        let mut made: Vec<usize> = Vec::new();
+        let mut first = None;
+        for at in those.iter().copied().filter(|_| plan.history > 0) {
+            let Some(node) = self.nodes.get(at) else {
+                continue;
+            };
+            let host = node.folder.host();
+            let there = made.iter().map(|other| &self.nodes[*other]);
+            let like = there
+                .clone()
+                .find(|other| other.folder.host().name() == host.name());
+            match like {
+                Some(other) => {
+                    host.copy(&other.folder.there(DATA), &node.folder.there(DATA))?;
+                    self.accept_store(node, at)?;
+                }
+                None => {
+                    let built = self.make_history_of(node, plan.history)?;
+                    first.get_or_insert(built);
+                }
+            }
+            made.push(at);
+        }
+        Ok(first.unwrap_or_default())
+    }
+
+    fn make_history_of(&self, node: &ChainNode, count: u64) -> Result<HistoryBuilt, NetworkError> {
+        let failed = |text: String| NetworkError::Setting {
             name: "chain.history".to_owned(),
-            message: String::from_utf8_lossy(text).into_owned(),
+            message: text,
         };
-        if !output.status.success() {
-            return Err(failed(&output.stderr));
-        }
-        let built = serde_json::from_slice(&output.stdout).map_err(|_| failed(&output.stdout))?;
-        for at in others {
-            let (from, to) = (self.data(*first), self.data(*at));
-            copy_folder(&from, &to).map_err(|source| system(&to.display().to_string(), source))?;
-            self.accept_store(*at)?;
-        }
-        Ok(built)
+        let count = count.to_string();
+        let words = ["chain", "history", "--json", "--transactions", &count];
+        let program = Program::node(node.name.clone(), &self.binary, &node.folder, &words);
+        let output = node.folder.host().run(&program);
+        let output = output.map_err(|error| match error {
+            HostError::Failed { .. } => failed(error.to_string()),
+            error => error.into(),
+        })?;
+        let text = || String::from_utf8_lossy(&output).into_owned();
+        serde_json::from_slice(&output).map_err(|_| failed(text()))
     }
 
     /// Turns a store that was copied from another node into this node's own.
-    fn accept_store(&self, at: usize) -> Result<(), NetworkError> {
-        let Some(node) = self.nodes.get(at) else {
-            return Ok(());
-        };
-        let output = Command::new(&self.binary)
-            .args(["chain", "accept-store"])
-            .arg(&node.folder)
-            .args(["--confirm", &format!("server{}", at + 1)])
-            .output()
-            .map_err(|source| system(&self.binary.display().to_string(), source))?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(NetworkError::Bootstrap(
-                String::from_utf8_lossy(&output.stderr).into_owned(),
-            )),
-        }
+    fn accept_store(&self, node: &ChainNode, at: usize) -> Result<(), NetworkError> {
+        let name = format!("server{}", at + 1);
+        let words = ["chain", "accept-store", "--confirm", &name];
+        let program = Program::node(node.name.clone(), &self.binary, &node.folder, &words);
+        node.folder.host().run(&program)?;
+        Ok(())
     }
 
     /// Starts those of these nodes (numbers from 0) that do not run, and waits until they are ready.
@@ -268,19 +264,38 @@ impl ChainNetwork {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Lets a running node export its database: a snapshot in its data folder. Returns the snapshot's folder.
-    pub fn export(&self, at: usize) -> Result<PathBuf, NetworkError> {
+    /// Lets a running node export its database: a snapshot in its data folder. Returns the snapshot's bytes. It is removed
+    /// again.
+    pub fn export(&self, at: usize) -> Result<u64, NetworkError> {
         let output = Command::new(&self.binary)
             .args(["chain", "snapshot", EXPORT, "--node"])
             .arg(self.folder(at))
             .output()
             .map_err(|source| system(&self.binary.display().to_string(), source))?;
-        match output.status.success() {
-            true => Ok(self.data(at).join(SNAPSHOTS).join(EXPORT)),
-            false => Err(NetworkError::Bootstrap(
+        if !output.status.success() {
+            return Err(NetworkError::Bootstrap(
                 String::from_utf8_lossy(&output.stderr).into_owned(),
-            )),
+            ));
         }
+        let folder = self.data(at).join(SNAPSHOTS).join(EXPORT);
+        let host = self.host(at);
+        let size = host.size(&folder);
+        host.remove(&folder)?;
+        Ok(size?.live_bytes)
+    }
+
+    /// Returns a node's host.
+    #[must_use]
+    pub fn host(&self, at: usize) -> Arc<dyn Host> {
+        let node = self.nodes.get(at);
+        node.map_or_else(this_machine, |node| Arc::clone(node.folder.host()))
+    }
+
+    /// Returns the error of the first host that is gone.
+    #[must_use]
+    pub fn lost_host(&self) -> Option<HostError> {
+        let mut nodes = self.nodes.iter();
+        nodes.find_map(|node| node.folder.host().lost())
     }
 
     /// Returns the number of nodes.
@@ -301,24 +316,24 @@ impl ChainNetwork {
         self.nodes.get(at).map(|node| node.endpoint.clone())
     }
 
-    /// Returns a node's process, while it runs.
+    /// Returns a node's process id on its host, while it runs.
     #[must_use]
     pub fn pid(&self, at: usize) -> Option<u32> {
         self.nodes.get(at).and_then(|node| node.process.pid())
     }
 
-    /// Returns a node's folder.
+    /// Returns a node's folder. If its host is another machine, these are its settings alone.
     #[must_use]
     pub fn folder(&self, at: usize) -> PathBuf {
-        self.nodes
-            .get(at)
-            .map_or_else(PathBuf::new, |node| node.folder.clone())
+        let node = self.nodes.get(at);
+        node.map_or_else(PathBuf::new, |node| node.folder.here().to_owned())
     }
 
-    /// Returns the folder of a node's data.
+    /// Returns the folder of a node's data on its host.
     #[must_use]
     pub fn data(&self, at: usize) -> PathBuf {
-        self.folder(at).join(DATA)
+        let node = self.nodes.get(at);
+        node.map_or_else(PathBuf::new, |node| node.folder.there(DATA))
     }
 
     /// Returns the folder within a node's data with the log of its store, which has a bounded size.
@@ -330,8 +345,9 @@ impl ChainNetwork {
     /// Returns the bytes of all nodes' data together; `None` if a node's data cannot be read.
     #[must_use]
     pub fn disk_bytes(&self) -> Option<u64> {
-        let nodes = (0..self.nodes.len()).map(|at| DiskUse::of(&self.data(at)).ok());
-        nodes.map(|size| Some(size?.live_bytes)).sum()
+        let nodes = self.nodes.iter();
+        let sizes = nodes.map(|node| node.folder.host().size(&node.folder.there(DATA)).ok());
+        sizes.map(|size| Some(size?.live_bytes)).sum()
     }
 
     /// Returns the name, the log and the log's end of a started node that has ended by itself.
@@ -340,7 +356,7 @@ impl ChainNetwork {
             (node.process.pid().is_some() && node.process.has_ended()).then_some(node)
         })?;
         let log = node.process.log().to_owned();
-        Some((node.name.clone(), log.clone(), tail(&log)))
+        Some((node.name.clone(), log, node.process.tail()))
     }
 
     /// Releases the network, which keeps running. Returns its folder and processes.
@@ -361,108 +377,31 @@ impl ChainNetwork {
     }
 }
 
-/// Returns the genesis of a scenario's chain: its chains, and the same balance for every test account. With a history, it
-/// begins long enough ago for its blocks.
-fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
-    let mut spec = spec_of(plan);
-    if plan.history == 0 {
-        return Ok(spec);
+/// Returns the addresses of each node, for peers and for clients. If all nodes are on this machine, they keep those of the
+/// genesis, and there are none.
+fn addresses_of(hosts: &[Arc<dyn Host>]) -> Result<Vec<[SocketAddr; 2]>, NetworkError> {
+    if hosts.iter().all(|host| host.is_here()) {
+        return Ok(Vec::new());
     }
-    let refused = |rejection: chain::Rejection| NetworkError::Setting {
-        name: "chain.history".to_owned(),
-        message: rejection.to_string(),
-    };
-    let genesis = spec.build().map_err(refused)?;
-    let keys = plan.accounts.iter();
-    let keys = keys.map(|account| key_of_passphrase(account.passphrase.expose()));
-    let history = History::new(Arc::new(genesis), keys.collect(), usize::MAX).map_err(refused)?;
-    let blocks = plan.history.div_ceil(history.per_block() as u64);
-    let seconds = blocks as f64 * f64::from(plan.block_s) * HISTORY_SLACK + HISTORY_MORE_S;
-    let begun_ms = spec.time_ms.checked_sub((seconds * 1_000.0) as u64);
-    spec.time_ms = begun_ms.ok_or_else(|| NetworkError::Setting {
-        name: "chain.history".to_owned(),
-        message: "the first of these blocks would be before 1970; use fewer transactions"
-            .to_owned(),
-    })?;
-    Ok(spec)
+    let all: Result<_, HostError> = hosts.iter().map(|host| two_addresses(&**host)).collect();
+    Ok(all?)
 }
 
-fn spec_of(plan: &ChainPlan) -> GenesisSpec {
-    let symbol = |id: u8| format!("C{id}");
-    let each = |decimals: u8| {
-        let wanted = 10u64
-            .checked_pow(u32::from(decimals))
-            .and_then(|unit| unit.checked_mul(TOKENS_EACH));
-        let most = SUPPLY_MAX.get() / plan.accounts.len().max(1) as u64;
-        // An amount that does not fit is above the maximum too.
-        MinorUnits::new(wanted.unwrap_or(most).min(most))
+/// Sets a node's addresses, and those of the others as the peers that it begins with.
+fn set_addresses(
+    config: &mut ConfigFile,
+    addresses: &[[SocketAddr; 2]],
+    at: usize,
+) -> Result<(), NetworkError> {
+    let Some([p2p, api]) = addresses.get(at) else {
+        return Ok(());
     };
-    let amounts: BTreeMap<String, MinorUnits> = plan
-        .chains
-        .iter()
-        .map(|chain| (symbol(chain.id.0), each(chain.decimals)))
-        .collect();
-    GenesisSpec {
-        network: "load test".to_owned(),
-        // If the machine's clock was never set, genesis counts as 1970 too.
-        time_ms: whole_millis(unix_now().saturating_sub(BEFORE)),
-        profile: plan.profile.clone(),
-        params: ParamsOverrides {
-            block_seconds: Some(Seconds::new(plan.block_s)),
-            ..ParamsOverrides::default()
-        },
-        chains: plan
-            .chains
-            .iter()
-            .map(|one| ChainSpec {
-                id: ChainId(one.id.0),
-                name: one.name.clone(),
-                symbol: symbol(one.id.0),
-                decimals: one.decimals,
-            })
-            .collect(),
-        balances: plan
-            .accounts
-            .iter()
-            .map(|account| BalanceSpec {
-                passphrase: Some(account.passphrase.clone()),
-                amounts: amounts.clone(),
-                ..BalanceSpec::default()
-            })
-            .collect(),
-    }
-}
-
-/// Returns the settings of a node. Its own accounts forge, and the first or all of them bundle every child chain. The scenario's settings
-/// override these.
-fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
-    let own = plan.accounts.iter().filter(|account| account.node == node);
-    let own: Vec<toml::Value> = own
-        .map(|account| account.passphrase.expose().clone().into())
-        .collect();
-    let mut bundlers = Vec::new();
-    let bundling = match plan.bundlers {
-        Bundlers::First => 1,
-        Bundlers::All => own.len(),
-    };
-    for passphrase in own.iter().take(bundling) {
-        for one in plan.chains.iter().skip(1) {
-            let mut rules = toml::Table::new();
-            rules.insert("child".into(), i64::from(one.id.0).into());
-            // Any fee that the scenario's payments offer is enough.
-            rules.insert("rate_min".into(), 1.into());
-            let mut bundler = toml::Table::new();
-            bundler.insert("passphrase".into(), passphrase.clone());
-            bundler.insert("rules".into(), rules.into());
-            bundlers.push(toml::Value::Table(bundler));
-        }
-    }
-    let mut settings = Settings::from([
-        ("forging.passphrases".to_owned(), toml::Value::Array(own)),
-        ("bundlers".to_owned(), toml::Value::Array(bundlers)),
-    ]);
-    settings.extend(plan.settings.clone());
-    settings
+    let seeds = addresses.iter().map(|[peer, _]| peer);
+    let seeds = seeds.filter(|peer| *peer != p2p);
+    let seeds: Vec<toml::Value> = seeds.map(|peer| peer.to_string().into()).collect();
+    config.set_base("p2p", "seeds", seeds.into())?;
+    config.listen("p2p", *p2p)?;
+    config.listen("api", *api)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), NetworkError> {

@@ -2,6 +2,7 @@
 
 use primitives::{Coded, ErrorInfo};
 
+use super::host::{LOST, REFUSED};
 use super::network_error::NetworkError;
 use super::process::ProcessError;
 
@@ -21,6 +22,16 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "lab.bootstrap",
         cause: "The folders of a network for a run could not be made.",
         action: "Read the message that stands with it: it is that of the command that makes them.",
+    },
+    ErrorInfo {
+        code: LOST,
+        cause: "A machine whose agent runs nodes of this run was cut off, or its agent ended or fell silent. The nodes there have ended with it.",
+        action: "Look at that machine and at the output of its agent, and run again.",
+    },
+    ErrorInfo {
+        code: REFUSED,
+        cause: "An agent does not do something for this run: a limit of its share is reached, or it does not accept a path or a program.",
+        action: "The message names the limit or the value. Start agents on more machines, or end other runs.",
     },
     ErrorInfo {
         code: "lab.node_not_ready",
@@ -71,6 +82,7 @@ impl Coded for NetworkError {
                 pgserver::ServerError::NotInstalled | pgserver::ServerError::NoUser(_),
             ) => "lab.no_postgres",
             NetworkError::Database(_) => "lab.postgres",
+            NetworkError::Host(error) => error.code(),
             NetworkError::Process(error) => error.code(),
             NetworkError::Client(_) => "lab.bad_endpoint",
         }
@@ -84,6 +96,7 @@ impl Coded for NetworkError {
 impl Coded for ProcessError {
     fn code(&self) -> &'static str {
         match self {
+            ProcessError::Host { source, .. } => source.code(),
             ProcessError::Start { .. }
             | ProcessError::Ended { .. }
             | ProcessError::NotReady { .. } => "lab.node_not_ready",

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::host::NodeFolder;
 use super::network_error::{NetworkError, system};
 
 /// Settings by dotted name, as `limits.live_flows`.
@@ -34,7 +35,8 @@ pub(super) const CONFIG_FILE: &str = "node.toml";
 
 /// A node's configuration file. A chain node's holds passphrases.
 pub(super) struct ConfigFile {
-    path: PathBuf,
+    folder: NodeFolder,
+    name: &'static str,
     base: toml::Table,
     /// The current content of the file.
     now: String,
@@ -44,14 +46,15 @@ impl fmt::Debug for ConfigFile {
     /// Shows the path alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConfigFile")
-            .field("path", &self.path)
+            .field("path", &self.path())
             .finish_non_exhaustive()
     }
 }
 
 impl ConfigFile {
     /// Reads the file that bootstrap wrote.
-    pub(super) fn read(path: PathBuf) -> Result<Self, NetworkError> {
+    pub(super) fn read(folder: &NodeFolder, name: &'static str) -> Result<Self, NetworkError> {
+        let path = folder.here().join(name);
         let now = fs::read_to_string(&path)
             .map_err(|source| system(&path.display().to_string(), source))?;
         let base = now
@@ -60,7 +63,16 @@ impl ConfigFile {
                 name: path.display().to_string(),
                 message: error.message().to_owned(),
             })?;
-        Ok(Self { path, base, now })
+        Ok(Self {
+            folder: folder.clone(),
+            name,
+            base,
+            now,
+        })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.here().join(self.name)
     }
 
     /// Adds a section to bootstrap's values, and writes the file.
@@ -79,15 +91,23 @@ impl ConfigFile {
         section: &str,
         address: SocketAddr,
     ) -> Result<(), NetworkError> {
+        self.set_base(section, "listen", address.to_string().into())
+    }
+
+    /// Sets a value of a section among bootstrap's values, and writes the file.
+    pub(super) fn set_base(
+        &mut self,
+        section: &str,
+        name: &str,
+        value: toml::Value,
+    ) -> Result<(), NetworkError> {
+        let bad = NetworkError::Setting {
+            name: self.path().display().to_string(),
+            message: format!("it has no section [{section}]"),
+        };
         let table = self.base.get_mut(section);
-        let table =
-            table
-                .and_then(toml::Value::as_table_mut)
-                .ok_or_else(|| NetworkError::Setting {
-                    name: self.path.display().to_string(),
-                    message: format!("it has no section [{section}]"),
-                })?;
-        table.insert("listen".to_owned(), address.to_string().into());
+        let table = table.and_then(toml::Value::as_table_mut).ok_or(bad)?;
+        table.insert(name.to_owned(), value);
         self.lay(&Settings::new()).map(drop)
     }
 
@@ -101,25 +121,17 @@ impl ConfigFile {
             })?;
         }
         let text = toml::to_string(&table).map_err(|error| NetworkError::Setting {
-            name: self.path.display().to_string(),
+            name: self.path().display().to_string(),
             message: error.to_string(),
         })?;
         // Bootstrap's file has a comment. Only the values are compared.
         if self.now.parse::<toml::Table>().ok().as_ref() == Some(&table) {
             return Ok(false);
         }
-        write(&self.path, &text)?;
+        self.folder.write(self.name, text.as_bytes())?;
         self.now = text;
         Ok(true)
     }
-}
-
-/// Writes the file atomically, so that a node never reads half a file.
-fn write(path: &Path, text: &str) -> Result<(), NetworkError> {
-    let new = path.with_extension("toml.new");
-    fs::write(&new, text)
-        .and_then(|()| fs::rename(&new, path))
-        .map_err(|source| system(&path.display().to_string(), source))
 }
 
 fn set(table: &mut toml::Table, name: &str, value: &toml::Value) -> Result<(), String> {
@@ -165,7 +177,11 @@ mod tests {
             "# words\n[node]\nname = \"x\"\n[limits]\nresponders = 7\n",
         )
         .expect("written");
-        let mut file = ConfigFile::read(path.clone()).expect("it parses");
+        let mut file = ConfigFile::read(
+            &NodeFolder::on_this_machine(folder.path().to_owned()),
+            "node.toml",
+        )
+        .expect("it parses");
         for (laid, changed, expected) in [
             (&[][..], false, None),
             (
@@ -200,7 +216,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("node.toml");
         fs::write(&path, "[limits]\nlive_flows = 7\n").expect("written");
-        let mut file = ConfigFile::read(path).expect("it parses");
+        let mut file = ConfigFile::read(
+            &NodeFolder::on_this_machine(folder.path().to_owned()),
+            "node.toml",
+        )
+        .expect("it parses");
         for (name, words) in [
             ("node.name", "belongs to the network"),
             ("api", "belongs to the network"),

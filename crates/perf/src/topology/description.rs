@@ -1,7 +1,11 @@
 //! The description of a network to bring up, and its `NETWORK.toml`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::host::{Host, Placement, this_machine};
+use super::network::Who;
 use super::network_error::NetworkError;
 use super::notary_database::NotaryBackend;
 
@@ -47,6 +51,8 @@ pub struct NetworkOptions {
     pub advertised: Vec<Vec<String>>,
     /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
     pub links: bool,
+    /// The hosts of the nodes. On other machines there are no links, no databases and no standby.
+    pub placement: Placement,
 }
 
 impl NetworkOptions {
@@ -67,6 +73,7 @@ impl NetworkOptions {
             second_notary: false,
             advertised: Vec::new(),
             links: false,
+            placement: Placement::default(),
         }
     }
 
@@ -80,8 +87,20 @@ impl NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// Refuses a standby that nothing could hand over to.
+    /// Refuses a standby that nothing could hand over to, and parts that exist on this machine only.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
+        let local = [
+            (self.links, "link"),
+            (self.database, "database"),
+            (self.notary_workers > 0, "notary = \"replicated\""),
+        ];
+        let found = local.into_iter().find(|(wanted, _)| *wanted);
+        if let (Some((_, name)), false) = (found, self.placement.is_here()) {
+            return Err(NetworkError::Setting {
+                name: format!("network.{name}"),
+                message: "it works on one machine only; leave it or --host out".to_owned(),
+            });
+        }
         let missing = match (self.standby, self.banks.is_empty(), self.database) {
             (true, true, _) => "a bank",
             (true, false, false) => "a database server that both processes use",
@@ -91,6 +110,17 @@ impl NetworkOptions {
             name: "standby".to_owned(),
             message: format!("it needs {missing}"),
         })
+    }
+
+    /// Returns the host of a member. Those without a node are on this machine.
+    pub(super) fn host_of(&self, position: usize) -> Arc<dyn Host> {
+        let who = match position.checked_sub(1) {
+            None => Who::Notary,
+            Some(bank) if bank < self.banks.len() => Who::Bank(bank),
+            Some(_) if position < self.nodes() => Who::Worker(position - self.banks.len() - 1),
+            Some(_) => return this_machine(),
+        };
+        self.placement.host_of(&who.to_string(), position)
     }
 
     /// Returns the number of nodes.
@@ -109,14 +139,18 @@ impl NetworkOptions {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
 
-    /// Returns the description that bootstrap reads. Each node has two ports, for other nodes and for clients. Other nodes
-    /// use the advertised addresses of a node that has any.
-    pub(super) fn network_toml(&self, ports: &[u16], advertised: &[Vec<String>]) -> String {
+    /// Returns the description that bootstrap reads. Each node has two addresses, for other nodes and for clients. Other
+    /// nodes use the advertised addresses of a node that has any.
+    pub(super) fn network_toml(
+        &self,
+        addresses: &[[SocketAddr; 2]],
+        advertised: &[Vec<String>],
+    ) -> String {
         let mut text = String::new();
-        for (position, pair) in ports.chunks_exact(2).enumerate() {
+        for (position, pair) in addresses.iter().enumerate() {
             let name = legal_name(&self.short_name(position));
             text.push_str(&format!(
-                "[[node]]\nname = \"{name}\"\naddress = \"127.0.0.1:{}\"\napi = \"127.0.0.1:{}\"\n",
+                "[[node]]\nname = \"{name}\"\naddress = \"{}\"\napi = \"{}\"\n",
                 pair[0], pair[1]
             ));
             if let Some(addresses) = advertised.get(position).filter(|all| !all.is_empty()) {
@@ -167,20 +201,22 @@ pub(super) fn legal_name(short: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::standby::local;
 
     #[test]
     fn a_description() {
         let mut options = NetworkOptions::two_banks("tally".into());
         options.banks.truncate(1);
         options.settings.push("limits.live_flows = 5".into());
+        let addresses = [[1, 2], [3, 4]].map(|two| two.map(local));
         assert_eq!(
-            options.network_toml(&[1, 2, 3, 4], &[]),
+            options.network_toml(&addresses, &[]),
             "[[node]]\nname = \"O=Notary, L=London, C=GB\"\naddress = \"127.0.0.1:1\"\napi = \"127.0.0.1:2\"\n\
              notary = true\nconfig.limits.live_flows = 5\n\n\
              [[node]]\nname = \"O=Bank A, L=London, C=GB\"\naddress = \"127.0.0.1:3\"\napi = \"127.0.0.1:4\"\n\
              config.limits.live_flows = 5\n\n"
         );
-        let linked = options.network_toml(&[1, 2, 3, 4], &[vec!["127.0.0.1:9".into()]]);
+        let linked = options.network_toml(&addresses, &[vec!["127.0.0.1:9".into()]]);
         let advertised = "api = \"127.0.0.1:2\"\nadvertised = [\"127.0.0.1:9\"]\nnotary = true\n";
         assert!(linked.contains(advertised), "{linked}");
         assert_eq!(options.folder_name(1), "bank-a");
@@ -202,6 +238,30 @@ mod tests {
             match missing {
                 Some(missing) => assert!(error.is_some_and(|error| error.contains(missing))),
                 None => assert_eq!(error, None, "{banks} {database} {standby}"),
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_one_machine_are_refused_on_several() {
+        use crate::topology::host::fake::FakeHost;
+        let host: Arc<dyn Host> = Arc::new(FakeHost::new("a"));
+        let placement = Placement::new(vec![host], Default::default()).expect("in order");
+        for (links, database, workers, refused) in [
+            (false, false, 0, None),
+            (true, false, 0, Some("network.link: ")),
+            (false, true, 0, Some("network.database: ")),
+            (false, false, 2, Some("network.notary")),
+        ] {
+            let mut options = NetworkOptions::two_banks("tally".into());
+            (options.links, options.database) = (links, database);
+            options.notary_workers = workers;
+            assert!(options.check().is_ok(), "on one machine");
+            options.placement = placement.clone();
+            let error = options.check().err().map(|error| error.to_string());
+            match refused {
+                Some(words) => assert!(error.is_some_and(|error| error.starts_with(words))),
+                None => assert_eq!(error, None),
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Networks brought up for a run: real processes in a temporary folder.
 
 mod affinity;
+mod bootstrap;
 mod care;
+mod chain_genesis;
 mod chain_network;
 mod codes;
 mod config_file;
@@ -10,11 +12,13 @@ mod database;
 mod database_process;
 mod description;
 mod external;
+pub(crate) mod host;
 mod link;
 mod network;
 mod network_error;
 mod notary_database;
 mod process;
+mod readings;
 mod standby;
 
 pub use affinity::cores;
@@ -25,11 +29,15 @@ pub use config_file::{FIXED, Settings};
 pub use database_process::DatabaseProcess;
 pub use description::NetworkOptions;
 pub use external::{ExternalNode, chain_endpoint};
+pub use host::{
+    Host, HostError, HostProcess, Looking, PlacedProcess, Placement, Readiness, Seen, ThisMachine,
+    Wanted, tail, this_machine,
+};
 pub use link::{LinkSpeed, LinkSpeeds, Links};
 pub use network::{Network, Who};
 pub use network_error::NetworkError;
 pub use notary_database::NotaryBackend;
 pub use pgserver::free_ports;
-pub use process::{NodeProcess, ProcessError, Program, signal, tail};
+pub use process::{NodeProcess, ProcessError, Program, signal};
 pub use rustix::process::Signal;
 pub use standby::Standby;

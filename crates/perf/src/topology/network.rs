@@ -1,29 +1,27 @@
-//! A network of real processes on this machine: bootstrapped into a folder, on free ports, restartable, removed at the
-//! end.
+//! A network of real processes, on this machine or on several hosts: bootstrapped into a folder, on free ports,
+//! restartable, removed at the end.
 
 use std::fmt;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use client::{Client, Endpoint};
-use pgserver::{GaleraCluster, PgServer, ServerError, free_ports};
+use pgserver::{GaleraCluster, PgServer, ServerError};
 use tempfile::TempDir;
 
-use super::config_file::{CONFIG_FILE, ConfigFile};
+use super::config_file::ConfigFile;
 use super::database::NetworkDatabase;
 use super::database_process::DatabaseProcess;
-use super::description::{NOTARY, NetworkOptions, legal_name};
-use super::link::{Behind, Links};
+use super::description::NetworkOptions;
+use super::host::{Host, HostError, NodeFolder, PlacedProcess, RemoteFolders};
+use super::link::Links;
 use super::network_error::{NetworkError, system};
-use super::notary_database::{NotaryBackend, NotaryDatabase};
-use super::process::{NodeProcess, Program, READY, tail};
-use super::standby::{Standby, StandbyPorts, local};
-use crate::measure::{DiskUse, ProcessReading};
+use super::notary_database::NotaryDatabase;
+use super::process::NodeProcess;
+use super::standby::Standby;
 
 /// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
@@ -41,27 +39,29 @@ pub(super) const ANCHOR_FILE: &str = "ledger.anchor";
 /// In a node's folder: the token of its API.
 pub(super) const TOKEN_FILE: &str = "api-token";
 
-/// A notary and banks. Dropping it kills its processes and removes its temporary folder.
+/// A notary and banks. Dropping it kills its processes and removes its temporary folder and its folders on other machines.
 #[derive(Debug)]
 pub struct Network {
     // Processes come first: they are dropped, and so killed, before their folder goes.
-    notary: Member,
-    banks: Vec<Member>,
-    workers: Vec<Member>,
-    standby: Option<Standby>,
-    requesters: Vec<PathBuf>,
-    notary_database: Option<NotaryDatabase>,
-    links: Option<Links>,
-    database: Option<NetworkDatabase>,
-    root: PathBuf,
-    temporary: Option<TempDir>,
+    pub(super) notary: Member,
+    pub(super) banks: Vec<Member>,
+    pub(super) workers: Vec<Member>,
+    pub(super) standby: Option<Standby>,
+    pub(super) requesters: Vec<PathBuf>,
+    pub(super) notary_database: Option<NotaryDatabase>,
+    pub(super) links: Option<Links>,
+    pub(super) database: Option<NetworkDatabase>,
+    /// The folders on other machines, without processes by the time that they go.
+    pub(super) _remote: RemoteFolders,
+    pub(super) root: PathBuf,
+    pub(super) temporary: Option<TempDir>,
 }
 
 #[derive(Debug)]
 pub(super) struct Member {
-    name: String,
-    folder: PathBuf,
-    api_port: u16,
+    pub(super) name: String,
+    pub(super) folder: NodeFolder,
+    pub(super) api: SocketAddr,
     pub(super) config: ConfigFile,
     pub(super) process: NodeProcess,
     /// Its anchor as bootstrap made it: without a store.
@@ -96,149 +96,6 @@ impl Network {
         let mut network = Self::bootstrap(options)?;
         network.start_all()?;
         Ok(network)
-    }
-
-    /// Creates keys, certificates and folders. Nothing runs yet.
-    pub fn bootstrap(options: &NetworkOptions) -> Result<Self, NetworkError> {
-        options.check()?;
-        let (root, temporary) = match &options.folder {
-            Some(folder) => (folder.clone(), None),
-            None => {
-                let folder = tempfile::Builder::new()
-                    .prefix("tally-")
-                    .tempdir()
-                    .map_err(|source| system("a temporary folder", source))?;
-                (folder.path().to_path_buf(), Some(folder))
-            }
-        };
-        let members = options.members();
-        let ports = 2 * (members + usize::from(options.standby));
-        let mut ports = free_ports(ports).map_err(|source| system("free ports", source))?;
-        let standby = options.standby.then(|| ports.split_off(2 * members));
-        let standby = standby.map(|two| StandbyPorts {
-            p2p: two[0],
-            api: two[1],
-        });
-        // A link can identify a process as soon as it runs.
-        let pids: Vec<Arc<AtomicU32>> = (0..members).map(|_| Arc::default()).collect();
-        let links = match options.links {
-            true => Some(links(&ports, &pids).map_err(|source| system("links", source))?),
-            false => None,
-        };
-        let mut advertised = match &links {
-            Some(links) => {
-                let addresses = links.addresses().iter();
-                addresses.map(|link| vec![link.to_string()]).collect()
-            }
-            None => options.advertised.clone(),
-        };
-        if let Some(standby) = &standby {
-            advertised.resize(members, Vec::new());
-            let first = &mut advertised[1];
-            if first.is_empty() {
-                first.push(local(ports[2]).to_string());
-            }
-            first.push(local(standby.p2p).to_string());
-        }
-        let description = root.join("NETWORK.toml");
-        fs::write(&description, options.network_toml(&ports, &advertised))
-            .map_err(|source| system(&description.display().to_string(), source))?;
-        let nodes = root.join("nodes");
-        let output = Command::new(&options.binary)
-            .args(["network", "bootstrap"])
-            .arg(&description)
-            .arg("--out")
-            .arg(&nodes)
-            .output()
-            .map_err(|source| system(&options.binary.display().to_string(), source))?;
-        if !output.status.success() {
-            return Err(NetworkError::Bootstrap(
-                String::from_utf8_lossy(&output.stderr).into_owned(),
-            ));
-        }
-        let member = |position: usize, name: String| {
-            let folder = nodes.join(options.folder_name(position));
-            let anchor = folder.join(ANCHOR_FILE);
-            let fresh_anchor = fs::read(&anchor)
-                .map_err(|source| system(&anchor.display().to_string(), source))?;
-            Ok::<Member, NetworkError>(Member {
-                fresh_anchor,
-                config: ConfigFile::read(folder.join(CONFIG_FILE))?,
-                process: NodeProcess::new(Program {
-                    name: name.clone(),
-                    binary: options.binary.clone(),
-                    arguments: vec![
-                        "node".into(),
-                        "run".into(),
-                        folder.to_string_lossy().into_owned(),
-                    ],
-                    environment: Vec::new(),
-                    log: folder.join("node.log"),
-                    ready_marker: READY.into(),
-                })
-                .noted_in(Arc::clone(&pids[position])),
-                name,
-                folder,
-                api_port: ports[2 * position + 1],
-            })
-        };
-        let banks: Result<Vec<Member>, NetworkError> = options
-            .banks
-            .iter()
-            .enumerate()
-            .map(|(at, bank)| member(at + 1, legal_name(bank)))
-            .collect();
-        let workers: Result<Vec<Member>, NetworkError> = (options.banks.len() + 1..options.nodes())
-            .map(|at| member(at, legal_name(&options.short_name(at))))
-            .collect();
-        let mut network = Self {
-            notary: member(0, legal_name(NOTARY))?,
-            banks: banks?,
-            workers: workers?,
-            standby: None,
-            requesters: (options.nodes()..members)
-                .map(|at| nodes.join(options.folder_name(at)))
-                .collect(),
-            notary_database: None,
-            links,
-            database: None,
-            root,
-            temporary,
-        };
-        if options.notary_workers > 0 {
-            network.add_notary_database(options.notary_backend)?;
-        }
-        if options.database {
-            network.add_database(options.database_link)?;
-        }
-        if let Some(ports) = standby {
-            let first = &network.banks[0];
-            let folder = nodes.join(format!("{}-standby", options.folder_name(1)));
-            let program = first.process.program().clone();
-            network.standby = Some(Standby::new(&first.folder, &folder, program, ports)?);
-        }
-        Ok(network)
-    }
-
-    /// Starts a database server, and configures every node to use it.
-    fn add_database(&mut self, link: bool) -> Result<(), NetworkError> {
-        let database = NetworkDatabase::start(link)?;
-        for member in self.members_mut() {
-            database.configure(&member.folder, &mut member.config)?;
-        }
-        self.database = Some(database);
-        Ok(())
-    }
-
-    /// Starts the database of a replicated notary, and configures its workers to use it.
-    fn add_notary_database(&mut self, backend: NotaryBackend) -> Result<(), NetworkError> {
-        let database = NotaryDatabase::start(backend)?;
-        let workers = std::iter::once(&mut self.notary).chain(&mut self.workers);
-        for member in workers {
-            database.configure(&member.folder, &mut member.config)?;
-        }
-        self.notary_database = Some(database);
-        Ok(())
     }
 
     /// Returns the second process of the first bank. It is started apart from the others ([`NetworkOptions::standby`]).
@@ -290,6 +147,16 @@ impl Network {
         if let Some(database) = &self.database {
             database.set_latency(latency_ms);
         }
+    }
+
+    /// Returns the database of the nodes.
+    pub(super) fn nodes_database(&self) -> Option<&NetworkDatabase> {
+        self.database.as_ref()
+    }
+
+    /// Returns the database of a replicated notary.
+    pub(super) fn notarys_database(&self) -> Option<&NotaryDatabase> {
+        self.notary_database.as_ref()
     }
 
     pub(super) fn database(&mut self) -> Option<&mut NetworkDatabase> {
@@ -364,14 +231,30 @@ impl Network {
         &self.member(who).name
     }
 
-    /// Returns a member's folder.
+    /// Returns a member's folder. If its host is another machine, these are its settings alone.
     pub fn folder(&self, who: Who) -> &Path {
-        &self.member(who).folder
+        self.member(who).folder.here()
     }
 
-    /// Returns the folder of a member's data: ledger, vault view, everything that grows.
+    /// Returns a member's host.
+    pub fn host(&self, who: Who) -> &Arc<dyn Host> {
+        self.member(who).folder.host()
+    }
+
+    /// Returns the error of the first host that is gone.
+    pub fn lost_host(&self) -> Option<HostError> {
+        let everybody = self.everybody().into_iter();
+        everybody.filter_map(|who| self.host(who).lost()).next()
+    }
+
+    /// Returns the folder of a member's data on its host: ledger, vault view, everything that grows.
     pub fn data(&self, who: Who) -> PathBuf {
-        self.folder(who).join(DATA)
+        self.member(who).folder.there(DATA)
+    }
+
+    /// Returns the file on a member's host that names its store.
+    pub(super) fn anchor(&self, who: Who) -> PathBuf {
+        self.member(who).folder.there(ANCHOR_FILE)
     }
 
     /// Returns the folder within a member's data with the log of its store, which has a bounded size.
@@ -379,7 +262,7 @@ impl Network {
         self.data(who).join(STORE_LOG)
     }
 
-    /// Returns a member's log file.
+    /// Returns a member's log file on its host.
     pub fn log(&self, who: Who) -> &Path {
         self.member(who).process.log()
     }
@@ -400,35 +283,14 @@ impl Network {
         &self.root
     }
 
-    /// Returns the bytes on disk, over all members.
-    pub fn disk_use(&self) -> Result<DiskUse, NetworkError> {
-        let mut sum = match &self.database {
-            Some(database) => database.disk_use()?,
-            None => DiskUse::default(),
-        };
-        if let Some(database) = &self.notary_database {
-            let part = database.disk_use()?;
-            sum.live_bytes += part.live_bytes;
-            sum.allocated_bytes += part.allocated_bytes;
-        }
-        for who in self.everybody() {
-            let folder = self.data(who);
-            let part = DiskUse::of(&folder)
-                .map_err(|source| system(&folder.display().to_string(), source))?;
-            sum.live_bytes += part.live_bytes;
-            sum.allocated_bytes += part.allocated_bytes;
-        }
-        Ok(sum)
-    }
-
     /// Returns a member's API with its bootstrapped token: at both addresses, if it has a second process.
     pub fn endpoint(&self, who: Who) -> Result<Endpoint, NetworkError> {
         let member = self.member(who);
         let read = |name: &str| {
-            let path = member.folder.join(name);
+            let path = member.folder.here().join(name);
             fs::read_to_string(&path).map_err(|source| system(&path.display().to_string(), source))
         };
-        let mut address = format!("127.0.0.1:{}", member.api_port);
+        let mut address = member.api.to_string();
         if let (Who::Bank(0), Some(standby)) = (who, &self.standby) {
             address = format!("{address}, {}", standby.api());
         }
@@ -440,17 +302,14 @@ impl Network {
         })
     }
 
-    /// Returns a member's process id while it runs.
+    /// Returns a member's process id on its host while it runs.
     pub fn pid(&self, who: Who) -> Option<u32> {
         self.member(who).process.pid()
     }
 
-    /// Returns the peak resident memory of the largest process, in megabytes (10^6); 0 if none runs.
-    pub fn rss_mb_max(&self) -> f64 {
-        let running = self.everybody().into_iter().filter_map(|who| self.pid(who));
-        let peaks = running.filter_map(|pid| ProcessReading::of(pid).ok());
-        let largest = peaks.map(|reading| reading.rss_peak_bytes).max();
-        largest.unwrap_or(0) as f64 / 1e6
+    /// Returns a member's running process, for signals.
+    pub fn placed(&self, who: Who) -> Option<PlacedProcess> {
+        self.member(who).process.placed()
     }
 
     /// Leaves processes and folder behind and returns the folder. Links end with this process, so nodes behind them lose
@@ -487,21 +346,11 @@ impl Network {
         }
     }
 
-    fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
+    pub(super) fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
         std::iter::once(&mut self.notary)
             .chain(&mut self.banks)
             .chain(&mut self.workers)
     }
-}
-
-/// Starts a proxy in front of each node.
-fn links(ports: &[u16], pids: &[Arc<AtomicU32>]) -> std::io::Result<Links> {
-    let nodes = ports.chunks_exact(2).zip(pids);
-    let behind = nodes.map(|(pair, pid)| Behind {
-        address: SocketAddr::from((Ipv4Addr::LOCALHOST, pair[0])),
-        pid: Arc::clone(pid),
-    });
-    Links::start(behind.collect())
 }
 
 impl Drop for Network {
@@ -512,7 +361,7 @@ impl Drop for Network {
                 eprintln!(
                     "--- the end of {}\n{}",
                     member.process.log().display(),
-                    tail(member.process.log())
+                    member.process.tail()
                 );
             }
         }

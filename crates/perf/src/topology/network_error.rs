@@ -3,6 +3,7 @@
 use client::ClientError;
 use thiserror::Error;
 
+use super::host::HostError;
 use super::process::ProcessError;
 
 /// Why a network cannot run.
@@ -30,6 +31,9 @@ pub enum NetworkError {
     /// The database server of the nodes failed.
     #[error(transparent)]
     Database(#[from] pgserver::ServerError),
+    /// A host did not do something.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// A process failed.
     #[error(transparent)]
     Process(#[from] ProcessError),

@@ -1,24 +1,17 @@
 //! One node as a real process: ready line, log file, stop and kill -9. The process never outlives us by accident.
 
-use rustix::process::Signal;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use thiserror::Error;
 
-use super::affinity::spawn_on;
-
-/// Interval between two checks for the exit while stopping.
-const POLL: Duration = Duration::from_millis(2);
-/// Bytes of a log's end that are read.
-const TAIL_BYTES: u64 = 8_000;
+use super::host::{
+    Host, HostError, HostProcess, NodeFolder, PlacedProcess, Readiness, this_machine,
+};
 
 /// A node prints this on standard output when it is ready.
 pub(super) const READY: &str = "\"ready\":";
@@ -40,10 +33,27 @@ pub struct Program {
     pub ready_marker: String,
 }
 
+impl Program {
+    /// Describes a node's program: this executable with these words and the node's folder.
+    pub(crate) fn node(name: String, binary: &Path, folder: &NodeFolder, words: &[&str]) -> Self {
+        let words = words.iter().map(|word| (*word).to_owned());
+        let place = folder.there("").to_string_lossy().into_owned();
+        Self {
+            name,
+            binary: binary.to_owned(),
+            arguments: words.chain([place]).collect(),
+            environment: Vec::new(),
+            log: folder.there("node.log"),
+            ready_marker: READY.into(),
+        }
+    }
+}
+
 /// A running (or stopped) process. Dropping it kills the process.
 #[derive(Debug)]
 pub struct NodeProcess {
     program: Program,
+    host: Arc<dyn Host>,
     cores: Option<u32>,
     running: Option<Running>,
     /// The id of the process that was started last; 0 before the first.
@@ -52,11 +62,9 @@ pub struct NodeProcess {
 
 #[derive(Debug)]
 struct Running {
-    child: Child,
+    process: Box<dyn HostProcess>,
     /// Whether it was asked to end. A node that is asked twice ends at once.
     asked: bool,
-    started: Instant,
-    ready: Receiver<Instant>,
 }
 
 /// Why a process operation failed.
@@ -69,8 +77,8 @@ pub enum ProcessError {
         name: String,
         /// Its log file.
         log: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
+        /// The error of its host.
+        source: HostError,
     },
     /// It ended before it was ready.
     #[error("{name} ended before it was ready; the end of its log {log}:\n{tail}")]
@@ -102,21 +110,35 @@ pub enum ProcessError {
         /// Its state, in words.
         state: &'static str,
     },
-    /// A signal could not be sent, or waiting for the exit failed.
+    /// Waiting for the exit failed.
     #[error("{name} cannot be stopped: {source}")]
     Stop {
         /// The process.
         name: String,
-        /// The system's error.
-        source: std::io::Error,
+        /// The error of its host.
+        source: HostError,
+    },
+    /// Its host is gone.
+    #[error("{name}: {source}")]
+    Host {
+        /// The process.
+        name: String,
+        /// The error of its host.
+        source: HostError,
     },
 }
 
 impl NodeProcess {
-    /// Creates a process that is not running yet.
+    /// Creates a process of this machine that is not running yet.
     pub fn new(program: Program) -> Self {
+        Self::on(this_machine(), program)
+    }
+
+    /// Creates a process of a host that is not running yet.
+    pub fn on(host: Arc<dyn Host>, program: Program) -> Self {
         Self {
             program,
+            host,
             cores: None,
             running: None,
             last: Arc::default(),
@@ -143,9 +165,22 @@ impl NodeProcess {
         &self.program.log
     }
 
-    /// Its process id while it runs.
+    /// Its process id on its host while it runs.
     pub fn pid(&self) -> Option<u32> {
-        self.running.as_ref().map(|running| running.child.id())
+        self.running.as_ref().map(|running| running.process.pid())
+    }
+
+    /// Returns the running process, for signals.
+    pub fn placed(&self) -> Option<PlacedProcess> {
+        Some(PlacedProcess {
+            host: Arc::clone(&self.host),
+            pid: self.pid()?,
+        })
+    }
+
+    /// Returns the end of its log.
+    pub fn tail(&self) -> String {
+        self.host.tail(&self.program.log)
     }
 
     /// Sets an environment variable for future starts.
@@ -161,18 +196,24 @@ impl NodeProcess {
         self.program.environment.retain(|(known, _)| known != name);
     }
 
-    /// Starts it in its own process group, so that a Ctrl-C reaches only us.
+    /// Starts it.
     pub fn start(&mut self) -> Result<(), ProcessError> {
         if self.running.is_some() {
             return Err(self.state("running already"));
         }
-        let running = self.spawn().map_err(|source| ProcessError::Start {
-            name: self.program.name.clone(),
-            log: self.program.log.clone(),
-            source,
+        let started = self.host.start(&self.program, self.cores);
+        let process = started.map_err(|source| {
+            self.lost().unwrap_or(ProcessError::Start {
+                name: self.program.name.clone(),
+                log: self.program.log.clone(),
+                source,
+            })
         })?;
-        self.last.store(running.child.id(), Ordering::Relaxed);
-        self.running = Some(running);
+        self.last.store(process.pid(), Ordering::Relaxed);
+        self.running = Some(Running {
+            process,
+            asked: false,
+        });
         Ok(())
     }
 
@@ -180,45 +221,6 @@ impl NodeProcess {
     pub(super) fn noted_in(mut self, last: Arc<AtomicU32>) -> Self {
         self.last = last;
         self
-    }
-
-    fn spawn(&self) -> std::io::Result<Running> {
-        let program = &self.program;
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&program.log)?;
-        let copy = log.try_clone()?;
-        let started = Instant::now();
-        let mut command = Command::new(&program.binary);
-        command
-            .args(&program.arguments)
-            .envs(program.environment.iter().cloned())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .process_group(0);
-        let mut child = match self.cores {
-            Some(cores) => spawn_on(command, cores)?,
-            None => command.spawn()?,
-        };
-        let stdout = child.stdout.take();
-        let (sender, ready) = channel();
-        let marker = program.ready_marker.clone();
-        std::thread::spawn(move || {
-            if let Some(stdout) = stdout {
-                copy_lines(BufReader::new(stdout), copy, &marker, |at| {
-                    // Ignore the error: the waiting caller may be gone. The line is in the log anyway.
-                    let _ = sender.send(at);
-                });
-            }
-        });
-        Ok(Running {
-            child,
-            asked: false,
-            started,
-            ready,
-        })
     }
 
     /// Waits for the ready line until a point in time, and not at all after it.
@@ -231,21 +233,21 @@ impl NodeProcess {
         let Some(running) = &mut self.running else {
             return Err(self.state("not running"));
         };
-        match running.ready.recv_timeout(deadline) {
-            Ok(at) => Ok(at.duration_since(running.started)),
-            Err(RecvTimeoutError::Timeout) => Err(ProcessError::NotReady {
+        match running.process.wait_ready(deadline) {
+            Readiness::Ready(took) => Ok(took),
+            Readiness::NotYet => Err(self.lost().unwrap_or_else(|| ProcessError::NotReady {
                 name: self.program.name.clone(),
                 seconds: deadline.as_secs(),
                 log: self.program.log.clone(),
-                tail: tail(&self.program.log),
-            }),
-            Err(RecvTimeoutError::Disconnected) => {
+                tail: self.tail(),
+            })),
+            Readiness::Ended => {
                 self.kill();
-                Err(ProcessError::Ended {
+                Err(self.lost().unwrap_or_else(|| ProcessError::Ended {
                     name: self.program.name.clone(),
                     log: self.program.log.clone(),
-                    tail: tail(&self.program.log),
-                })
+                    tail: self.tail(),
+                }))
             }
         }
     }
@@ -253,9 +255,8 @@ impl NodeProcess {
     /// Kills the process (kill -9), and waits until it is gone. Does nothing to a process that is not running.
     pub fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
-            // Both fail only for a process that is gone already.
-            let _ = running.child.kill();
-            let _ = running.child.wait();
+            // Fails only for a process that is gone already, or together with its host.
+            let _ = running.process.kill();
         }
     }
 
@@ -264,58 +265,54 @@ impl NodeProcess {
         if let Some(running) = &mut self.running
             && !std::mem::replace(&mut running.asked, true)
         {
-            signal(running.child.id(), Signal::TERM);
+            running.process.signal(Signal::TERM);
         }
     }
 
     /// Asks it to finish its work and end (SIGTERM). After `patience` it is killed. Returns its exit status.
     pub fn stop(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
-        let name = self.program.name.clone();
         self.ask_to_stop();
         let Some(mut running) = self.running.take() else {
             return Err(self.state("not running"));
         };
-        let failed = |source| ProcessError::Stop { name, source };
-        let start = Instant::now();
-        while start.elapsed() < patience {
-            match running.child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) => std::thread::sleep(POLL),
-                Err(source) => return Err(failed(source)),
-            }
+        let ended = match running.process.ended_within(patience) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => running.process.kill(),
+            Err(error) => Err(error),
+        };
+        let name = self.program.name.clone();
+        match self.lost() {
+            Some(lost) => Err(lost),
+            None => ended.map_err(|source| ProcessError::Stop { name, source }),
         }
-        // Ignore the error: it may have ended just now.
-        let _ = running.child.kill();
-        running.child.wait().map_err(failed)
     }
 
     /// Returns whether it has ended by itself since it was started.
     pub fn has_ended(&mut self) -> bool {
         match &mut self.running {
-            Some(running) => !matches!(running.child.try_wait(), Ok(None)),
+            Some(running) => !matches!(running.process.ended_within(Duration::ZERO), Ok(None)),
             None => true,
         }
     }
 
     /// Waits until it ends by itself. Returns its exit status, or `None` if it still runs after `patience` or never ran.
     pub fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let start = Instant::now();
-        loop {
-            let running = self.running.as_mut()?;
-            if let Ok(Some(status)) = running.child.try_wait() {
-                self.running = None;
-                return Some(status);
-            }
-            if start.elapsed() >= patience {
-                return None;
-            }
-            std::thread::sleep(POLL);
-        }
+        let ended = self.running.as_mut()?.process.ended_within(patience);
+        let status = ended.ok().flatten()?;
+        self.running = None;
+        Some(status)
     }
 
     /// Releases the process: it keeps running after us and is not killed.
     pub fn leave_running(&mut self) {
         self.running = None;
+    }
+
+    fn lost(&self) -> Option<ProcessError> {
+        Some(ProcessError::Host {
+            name: self.program.name.clone(),
+            source: self.host.lost()?,
+        })
     }
 
     fn state(&self, state: &'static str) -> ProcessError {
@@ -341,40 +338,6 @@ pub fn signal(pid: u32, signal: Signal) {
         // A process that has just ended needs no signal.
         let _ = rustix::process::kill_process(pid, signal);
     }
-}
-
-/// Copies standard output to the log and reports the first line with the marker.
-fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Instant)) {
-    let mut seen = false;
-    for line in from.lines().map_while(Result::ok) {
-        if !seen && line.contains(marker) {
-            seen = true;
-            ready(Instant::now());
-        }
-        // A full disk must not stop the process whose output this is.
-        let _ = writeln!(to, "{line}");
-    }
-}
-
-/// Reads the last bytes of a file, however long it is.
-fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(file)?;
-    let length = file.metadata()?.len();
-    // A shorter file is read whole.
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    // It may grow meanwhile.
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Returns the last lines of a log; empty if it cannot be read.
-pub fn tail(log: &Path) -> String {
-    let text = end_of(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    // A list that is shorter is shown whole.
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(15)..].join("\n")
 }
 
 #[cfg(test)]
@@ -425,25 +388,6 @@ mod tests {
         process.wait_ready(SOON).expect("it says so");
         let status = process.stop(SOON).expect("it ends");
         assert_eq!(status.code(), Some(7));
-    }
-
-    #[test]
-    fn only_the_end_of_a_log_is_read() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let log = folder.path().join("log");
-        assert_eq!(tail(&log), "", "there is none");
-        for (lines, first) in [(3, "line 0"), (20, "line 5")] {
-            let text: Vec<String> = (0..lines).map(|number| format!("line {number}")).collect();
-            std::fs::write(&log, text.join("\n")).expect("written");
-            assert!(tail(&log).starts_with(first), "{lines}: {}", tail(&log));
-        }
-        // A file of 64 GiB, with text at its end.
-        let file = OpenOptions::new().write(true).open(&log).expect("there");
-        file.set_len(1 << 36).expect("a hole");
-        drop(file);
-        let mut file = OpenOptions::new().append(true).open(&log).expect("there");
-        write!(file, "\nthe end").expect("written");
-        assert!(tail(&log).ends_with("\nthe end"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use super::config_file::{CONFIG_FILE, ConfigFile};
+use super::host::NodeFolder;
 use super::network_error::{NetworkError, system};
 use super::process::{NodeProcess, Program, READY};
 
@@ -38,7 +39,8 @@ impl Standby {
         ports: StandbyPorts,
     ) -> Result<Self, NetworkError> {
         copy_files(node, folder).map_err(|source| system(&folder.display().to_string(), source))?;
-        let mut config = ConfigFile::read(folder.join(CONFIG_FILE))?;
+        let mut config =
+            ConfigFile::read(&NodeFolder::on_this_machine(folder.to_owned()), CONFIG_FILE)?;
         let api = local(ports.api);
         config.listen("p2p", local(ports.p2p))?;
         config.listen("api", api)?;

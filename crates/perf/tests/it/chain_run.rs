@@ -10,6 +10,7 @@ use perf::load::engine::Stop;
 use perf::plan::{self, NoChecks};
 use perf::results::Scenario;
 use perf::run::{Event, Events, Options, run};
+use perf::topology::Placement;
 use perf::workload::Workloads;
 
 /// Runs a short scenario on fake servers with this behaviour.
@@ -49,6 +50,7 @@ async fn ran_with(
         stop: Stop::default(),
         samples: None,
         agents: None,
+        hosts: Placement::default(),
     };
     let mut report = run(&[plan.expect("in order")], &options, &events).await;
     report.scenarios.pop().expect("it ran")

@@ -12,6 +12,7 @@ use perf::plan::Plan;
 use perf::report;
 use perf::results::Report;
 use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
+use perf::topology::Placement;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::agent::read_token;
@@ -154,6 +155,7 @@ pub(crate) fn options(title: String, full: bool) -> Result<Options, Failure> {
         stop: Stop::default(),
         samples: None,
         agents: None,
+        hosts: Placement::default(),
     })
 }
 

@@ -12,6 +12,7 @@ use perf::load::engine::Stop;
 use perf::plan::{self, NoChecks, Plan};
 use perf::results::Scenario;
 use perf::run::{self, Event, Events, Options};
+use perf::topology::Placement;
 use perf::workload::Workloads;
 
 use crate::stage;
@@ -103,6 +104,7 @@ async fn run(plan: Plan, addresses: Vec<AgentAddress>, events: Events) -> Scenar
         stop: Stop::default(),
         samples: None,
         agents: Some(Agents::new(team.unwrap_or_else(|error| panic!("{error}")))),
+        hosts: Placement::default(),
     };
     let mut report = run::run(&[plan], &options, &events).await;
     report.scenarios.remove(0)

@@ -7,6 +7,7 @@ use perf::load::engine::Stop;
 use perf::plan::{self, NoChecks, Plan};
 use perf::results::{Report, Scenario};
 use perf::run::{self, Event, Events, Options, Step};
+use perf::topology::Placement;
 use perf::workload::Workloads;
 
 use crate::stage;
@@ -34,6 +35,7 @@ pub fn options() -> Options {
         stop: Stop::default(),
         samples: None,
         agents: None,
+        hosts: Placement::default(),
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::error::RunError;
 use super::event::{Event, Events, Step};
-use super::life::LifeEnd;
+use super::life::{LifeEnd, lost_host};
 use super::shown::Shown;
 use super::target::{NextStretch, RunContext, Target};
 use crate::chain::ChainSite;
@@ -28,6 +28,7 @@ use crate::chain::watch::Watch;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, Load, Plan};
 use crate::results::Stretch;
+use crate::topology::PlacedProcess;
 use crate::workload::{Boxed, Site, done};
 use nodes::ChainNodes;
 pub use sync::{Synced, sync};
@@ -73,7 +74,9 @@ impl Target for ChainUnderLoad {
     fn prepare<'a>(&'a mut self, next: &'a NextStretch<'a>) -> Boxed<'a, Result<(), RunError>> {
         Box::pin(async move {
             let binary = self.binary.clone();
-            let nodes = ChainNodes::begin(&self.plan, binary, next.run.events).await?;
+            let nodes =
+                ChainNodes::begin(&self.plan, binary, &next.run.options.hosts, next.run.events)
+                    .await?;
             self.life = Some(ChainLife::begin(nodes, &self.plan, next.run).await?);
             Ok(())
         })
@@ -88,8 +91,8 @@ impl Target for ChainUnderLoad {
         self.life.as_ref()?.nodes.disk_bytes()
     }
 
-    fn pid(&self, node: &str) -> Option<u32> {
-        self.life.as_ref()?.nodes.pid(node)
+    fn process(&self, node: &str) -> Option<PlacedProcess> {
+        self.life.as_ref()?.nodes.process(node)
     }
 
     fn revive<'a>(&'a mut self, node: &'a str) -> Boxed<'a, Result<(), RunError>> {
@@ -110,7 +113,12 @@ impl Target for ChainUnderLoad {
                 return Ok(());
             };
             if let Some(plan) = end.last.as_ref().map(|last| last.plan) {
-                life.audit(&self.plan, plan, &mut end).await;
+                let hosts = &end.run.options.hosts;
+                tokio::select! {
+                    () = life.audit(&self.plan, plan, &mut end) => {}
+                    // Nothing that still waits for a node there would end in reasonable time.
+                    lost = hosts.until_lost() => end.audit(async { lost_host(&lost) }).await,
+                }
             }
             if end.keep {
                 self.life = Some(life);
@@ -122,7 +130,9 @@ impl Target for ChainUnderLoad {
             if let Some(chain) = last.and_then(|stretch| stretch.chain.as_mut())
                 && died.is_none()
             {
-                chain.sizes = nodes.store_sizes(chain.transactions, end.run.events).await?;
+                chain.sizes = nodes
+                    .store_sizes(chain.transactions, end.run.events)
+                    .await?;
             }
             nodes.take_down().await;
             died.map_or(Ok(()), Err)

@@ -19,7 +19,9 @@ use crate::run::error::RunError;
 use crate::run::event::{Events, Step};
 use crate::run::own_network::long_step;
 use crate::run::shown::Shown;
-use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, chain_endpoint};
+use crate::topology::{
+    ChainNetwork, HistoryBuilt, NetworkError, PlacedProcess, Placement, chain_endpoint,
+};
 
 /// Time limit for one answer of a server of the Ardor/Nxt family. Overloaded servers are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,6 +46,7 @@ impl ChainNodes {
     pub async fn begin(
         chain: &ChainPlan,
         binary: PathBuf,
+        hosts: &Placement,
         events: &Events,
     ) -> Result<Self, RunError> {
         let step = Shown::begin(events, Step::Network);
@@ -59,9 +62,9 @@ impl ChainNodes {
                 tally(chain, endpoints?, false).await?
             }
             None => {
-                let plan = chain.clone();
+                let (plan, hosts) = (chain.clone(), hosts.clone());
                 let made = tokio::task::spawn_blocking(move || {
-                    let mut network = ChainNetwork::make(&binary, &plan)?;
+                    let mut network = ChainNetwork::make(&binary, &plan, &hosts)?;
                     let all: Vec<usize> = (0..network.nodes()).collect();
                     let built = network.make_history(&plan, &all)?;
                     network.start_all()?;
@@ -78,9 +81,14 @@ impl ChainNodes {
             }
         };
         step.end(&format!(
-            "{} nodes, {} s a block{}",
+            "{} nodes, {} s a block{}{}",
             targets.len(),
             chain.block_s,
+            if network.is_some() {
+                hosts.to_string()
+            } else {
+                String::new()
+            },
             told(&history)
         ));
         Ok(Self {
@@ -103,6 +111,7 @@ impl ChainNodes {
         let subject = |at| Subject {
             name: network.name(at).to_owned(),
             pid: network.pid(at),
+            host: network.host(at),
             folder: Some(network.data(at)),
             log: Some(network.store_log(at)),
             endpoint: network.endpoint(at),
@@ -143,7 +152,11 @@ impl ChainNodes {
 
     /// Returns an error if a node has ended by itself.
     pub fn died(&mut self) -> Option<RunError> {
-        let (name, log, tail) = self.network.as_mut()?.died()?;
+        let network = self.network.as_mut()?;
+        if let Some(lost) = network.lost_host() {
+            return Some(NetworkError::from(lost).into());
+        }
+        let (name, log, tail) = network.died()?;
         Some(RunError::NodeDied {
             name,
             log: log.display().to_string(),
@@ -152,9 +165,13 @@ impl ChainNodes {
     }
 
     /// Returns the process of a node that was brought up, by the node's name, if it runs.
-    pub fn pid(&self, node: &str) -> Option<u32> {
+    pub fn process(&self, node: &str) -> Option<PlacedProcess> {
         let network = self.network.as_ref()?;
-        network.pid(network.find(node)?)
+        let at = network.find(node)?;
+        Some(PlacedProcess {
+            host: network.host(at),
+            pid: network.pid(at)?,
+        })
     }
 
     /// Starts a node again that a fault has killed.

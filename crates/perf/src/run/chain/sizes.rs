@@ -1,11 +1,10 @@
 //! The size of a chain's database after the audit: of the running node, exported, after a shutdown and after a restart.
 
-use std::fs;
 use std::path::Path;
 
-use crate::measure::DiskUse;
 use crate::results::StoreSizes;
 use crate::topology::ChainNetwork;
+use crate::topology::host::Host;
 
 /// An export is left out if less than this many times the size of the database is free on the disk.
 const ROOM: u64 = 2;
@@ -67,26 +66,21 @@ struct OneNode<'a> {
 
 impl SizedNode for OneNode<'_> {
     fn size(&self) -> Result<u64, String> {
-        bytes_of(&self.network.data(self.at))
+        bytes_of(&*self.network.host(self.at), &self.network.data(self.at))
     }
 
     fn free(&self) -> Result<u64, String> {
-        let folder = self.network.data(self.at);
-        let disk = rustix::fs::statvfs(&folder)
-            .map_err(|error| format!("reading the free space of {}: {error}", folder.display()))?;
-        // More than a number has is enough for every export.
-        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+        let free = self.network.host(self.at);
+        let free = free.free_bytes(&self.network.data(self.at));
+        free.map_err(|error| error.to_string())
     }
 
     fn export(&self) -> Result<u64, String> {
-        let folder = self
-            .network
-            .export(self.at)
-            .map_err(|error| format!("the export failed: {error}"))?;
-        let bytes = bytes_of(&folder)?;
-        fs::remove_dir_all(&folder)
-            .map_err(|error| format!("deleting the export in {}: {error}", folder.display()))?;
-        Ok(bytes)
+        let exported = self.network.export(self.at);
+        match exported.map_err(|error| format!("the export failed: {error}"))? {
+            0 => Err("there are no files in the export".to_owned()),
+            bytes => Ok(bytes),
+        }
     }
 
     fn stop(&mut self) -> Result<(), String> {
@@ -103,9 +97,9 @@ impl SizedNode for OneNode<'_> {
     }
 }
 
-/// Returns the bytes of a folder, which is not empty.
-fn bytes_of(folder: &Path) -> Result<u64, String> {
-    match DiskUse::of(folder) {
+/// Returns the bytes of a folder on a host, which is not empty.
+fn bytes_of(host: &dyn Host, folder: &Path) -> Result<u64, String> {
+    match host.size(folder) {
         Ok(size) if size.live_bytes > 0 => Ok(size.live_bytes),
         Ok(_) => Err(format!("there are no files in {}", folder.display())),
         Err(error) => Err(format!("reading the size of {}: {error}", folder.display())),
@@ -115,6 +109,7 @@ fn bytes_of(folder: &Path) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::host::this_machine;
 
     /// A node that fails at one step. Each step changes the size of its database.
     struct Staged {
@@ -206,7 +201,8 @@ mod tests {
     fn an_empty_folder_has_no_size() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for missing in [folder.path().to_owned(), folder.path().join("none")] {
-            assert!(bytes_of(&missing).is_err(), "{}", missing.display());
+            let size = bytes_of(&*this_machine(), &missing);
+            assert!(size.is_err(), "{}", missing.display());
         }
     }
 }

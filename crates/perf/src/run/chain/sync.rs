@@ -13,7 +13,7 @@ use crate::measure::{DiskUse, ProcessReading};
 use crate::plan::ChainPlan;
 use crate::run::error::{RUN_FAILED, RunError};
 use crate::run::stretch::seconds;
-use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError};
+use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, Placement};
 
 /// Interval between two checks of the new node's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -53,7 +53,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
     }
     let (binary, made): (PathBuf, ChainPlan) = (binary.to_owned(), plan.clone());
     let step = tokio::task::spawn_blocking(move || {
-        let mut network = ChainNetwork::make(&binary, &made)?;
+        let mut network = ChainNetwork::make(&binary, &made, &Placement::default())?;
         let built = network.make_history(&made, &[0])?;
         network.start(&[0])?;
         Ok::<(ChainNetwork, HistoryBuilt), NetworkError>((network, built))

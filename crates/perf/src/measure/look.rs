@@ -4,23 +4,28 @@ use std::fs;
 
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
+use serde::{Deserialize, Serialize};
 
-use crate::measure::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, thread_ns, whole_millis};
+use super::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, thread_ns, whole_millis};
 use crate::results::MissingReadings;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProcessKey {
+pub struct ProcessKey {
     pid: u32,
     started: u64,
 }
 
 /// The values of one reading.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// Processor time so far.
     pub cpu_ms: u64,
+    /// Resident memory now.
     pub rss_bytes: u64,
+    /// Bytes read from disks.
     pub read_bytes: u64,
+    /// Bytes written to disks.
     pub written_bytes: u64,
     /// Processor time of the thread that decides; `None` if it has none, or if the system does not report it.
     pub kernel_us: Option<u64>,
@@ -31,6 +36,16 @@ pub(super) struct Look {
 }
 
 impl ProcessKey {
+    /// Returns a process by its id and the ticks from its machine's start to its own.
+    pub(crate) fn new(pid: u32, started: u64) -> Self {
+        Self { pid, started }
+    }
+
+    /// Returns the id.
+    pub(crate) fn pid(self) -> u32 {
+        self.pid
+    }
+
     /// Returns the process that has this id now; `None` if there is none.
     pub fn of(pid: u32) -> Option<Self> {
         let started = started(pid)?;
@@ -157,7 +172,7 @@ fn field(text: &str, name: &str) -> u64 {
 }
 
 /// Returns the processor time of the calling thread so far, nanoseconds; 0 if the system does not report it.
-pub(super) fn own_cpu_ns() -> u64 {
+pub(crate) fn own_cpu_ns() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = text.split_whitespace().next();
     first.and_then(|ns| ns.parse().ok()).unwrap_or(0)
