@@ -1,4 +1,4 @@
-//! Errors of distributed load generation.
+//! Errors of agents.
 
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
@@ -19,6 +19,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: LOST,
         cause: "An agent died or fell silent during a stretch.",
         action: "Its units until then count; look at that machine, and run again for clean figures.",
+    },
+    ErrorInfo {
+        code: NO_HOST,
+        cause: "An agent that is to run nodes was started without --host.",
+        action: "Start it with --host; it then runs its own tally with the configuration that the coordinator sends.",
     },
     ErrorInfo {
         code: SHORT_TOKEN,
@@ -42,9 +47,10 @@ pub(super) const DENIED: &str = "lab.agent_denied";
 pub(super) const LOST: &str = "lab.agent_lost";
 pub(super) const UNREACHABLE: &str = "lab.agent_unreachable";
 pub(super) const VERSION: &str = "lab.agent_version";
+pub(super) const NO_HOST: &str = "lab.agent_no_host";
 pub(super) const SHORT_TOKEN: &str = "lab.agent_token";
 
-/// Why load cannot be generated on an agent.
+/// Why an agent does not work for a coordinator.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The agent cannot be reached.

@@ -108,7 +108,7 @@ async fn ready(
                 channel.send(&Tell::Time { number, now_us }).await?;
             }
             Ask::Alive => {}
-            Ask::Hello { .. } | Ask::Prepare(_) => return Err(Gone),
+            Ask::Hello { .. } | Ask::Prepare(_) | Ask::Order { .. } => return Err(Gone),
         }
     };
     clock.sleep_until(begin).await;

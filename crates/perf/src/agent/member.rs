@@ -5,22 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use primitives::Hash;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use super::AgentAddress;
-use super::channel::{self, Channel, Gone, Role, Token, proof, same};
+use super::channel::{Channel, Gone, Token};
+use super::connect::connect;
 use super::error::{AgentError, LOST};
 use super::merge::Part;
-use super::wire::{Ask, Job, PROTOCOL, Progress, Tell, VERSION};
+use super::wire::{Ask, Job, Progress, Service, Tell};
 use crate::load::engine::{Clock, LoadEnvironment, Real, SampleRow, Slice};
 use crate::measure::whole_micros;
 use crate::results::Stretch;
 use crate::workload::{Failed, Site};
 
-/// Time limit for the connection to an agent.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// Time limit for an agent to set up its workers.
 const READY_MAX: Duration = Duration::from_secs(300);
 /// An agent under load that says nothing for so long is lost: it should report four times a second.
@@ -67,74 +63,12 @@ pub(super) struct Following {
 impl Member {
     /// Connects; both ends prove that they know the token.
     pub async fn connect(address: AgentAddress, token: &Token) -> Result<Self, AgentError> {
-        let connecting = Self::connect_patiently(address.clone(), token);
-        let late = |_| AgentError::Unreachable {
-            address: address.address.clone(),
-            reason: format!("no answer within {} s", CONNECT_MAX.as_secs()),
-        };
-        tokio::time::timeout(CONNECT_MAX, connecting)
-            .await
-            .map_err(late)?
-    }
-
-    async fn connect_patiently(address: AgentAddress, token: &Token) -> Result<Self, AgentError> {
-        let unreachable = |reason: String| AgentError::Unreachable {
-            address: address.address.clone(),
-            reason,
-        };
-        let socket = TcpStream::connect(&address.address).await;
-        let socket = socket.map_err(|error| unreachable(error.to_string()))?;
-        socket
-            .set_nodelay(true)
-            .map_err(|error| unreachable(error.to_string()))?;
-        let connector = TlsConnector::from(Arc::new(channel::client(address.fingerprint)?));
-        let name = ServerName::try_from(channel::NAME)
-            .map_err(|error| AgentError::Tls(error.to_string()))?;
-        let stream = connector.connect(name, socket).await;
-        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-        let connection = stream.get_ref().1;
-        let own = proof(connection, Role::Coordinator, token)?;
-        let expected = proof(connection, Role::Agent, token)?;
-        let certificate = connection.peer_certificates().and_then(|all| all.first());
-        let certificate =
-            certificate.ok_or_else(|| AgentError::Tls("it has no certificate".to_owned()))?;
-        let fingerprint = Hash::plain(certificate);
-        let mut channel: Channel<Tell> = Channel::over(stream);
-        let hello = Ask::Hello {
-            protocol: PROTOCOL,
-            version: VERSION.to_owned(),
-            proof: own,
-        };
-        let silent = |_| unreachable("it ended the connection".to_owned());
-        channel.send(&hello).await.map_err(silent)?;
-        match channel.receive().await.map_err(silent)? {
-            Tell::Welcome { proof, .. } if !same(&proof, &expected) => {
-                Err(AgentError::Denied(address.address))
-            }
-            Tell::Welcome {
-                protocol: PROTOCOL,
-                version,
-                ..
-            } if version == VERSION => {
-                channel.trust();
-                Ok(Self {
-                    address,
-                    fingerprint,
-                    channel,
-                })
-            }
-            Tell::Welcome { version, .. } => Err(AgentError::Refused {
-                message: format!("it is tally {version}"),
-                code: super::error::VERSION.to_owned(),
-                address: address.address,
-            }),
-            Tell::Refused { code, message } => Err(AgentError::Refused {
-                address: address.address,
-                code,
-                message,
-            }),
-            _ => Err(unreachable("it does not speak as an agent".to_owned())),
-        }
+        let connected = connect(&address, token, Service::Load).await?;
+        Ok(Self {
+            address,
+            fingerprint: connected.fingerprint,
+            channel: connected.channel,
+        })
     }
 
     /// Sends a sign of life, so that the agent does not time out during a long preparation.

@@ -1,5 +1,5 @@
-//! Load from several machines: agents generate it, the coordinator (who runs the scenario) shares it out and puts the
-//! results together.
+//! Work on several machines: agents generate load and hold nodes, the coordinator (who runs the scenario) shares the load
+//! out and puts the results together.
 //!
 //! ```text
 //! Team (coordinator) --TLS, token--> Agent (there) : the work, the nodes' endpoints, a share of the load, what was prepared
@@ -12,12 +12,14 @@
 //! like its own.
 //!
 //! Modules in reading order: `address`, `channel` (TLS, proofs, frames) and `wire` (messages). `serve` and `job` are the
-//! agent. `team`, `member`, `split` and `merge` are the coordinator.
+//! agent. `connect`, `team`, `member`, `split` and `merge` are the coordinator. `host` has nodes run by agents.
 
 mod address;
 mod channel;
+mod connect;
 mod error;
 mod handle;
+mod host;
 mod job;
 mod member;
 mod merge;
@@ -30,5 +32,6 @@ pub use address::AgentAddress;
 pub use channel::Token;
 pub use error::{AgentError, ERRORS};
 pub use handle::Agents;
+pub use host::{AgentHost, HostAddress};
 pub use serve::{Agent, Said};
 pub use team::{Task, Team, TeamOutcome};

@@ -1,25 +1,30 @@
-//! An agent: listens, admits one coordinator at a time, and runs its jobs.
+//! An agent: listens, admits one coordinator at a time for its load, and runs its jobs. As a host it admits a few.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use primitives::Hash;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use super::channel::{self, Channel, Gone, Role, Token, proof, same};
-use super::error::{AgentError, BUSY, DENIED, VERSION as OTHER_VERSION};
+use super::error::{AgentError, BUSY, DENIED, NO_HOST, VERSION as OTHER_VERSION};
+use super::host::{self, Facts};
 use super::job;
-use super::wire::{Ask, COORDINATOR_SILENCE_MAX, PROTOCOL, Tell, VERSION};
+use super::wire::{Ask, COORDINATOR_SILENCE_MAX, PROTOCOL, Service, Tell, VERSION};
 use crate::load::engine::{Clock, Real};
 use crate::measure::whole_micros;
+use crate::topology;
 use crate::workload::Workloads;
 
 /// Upper limit on connections that are not authenticated yet.
 const STRANGERS_MAX: usize = 16;
+/// Coordinators whose nodes an agent holds at the same time, at most.
+const HOSTED_MAX: usize = 4;
 /// Time limit for the authentication of a peer.
 const STRANGER_PATIENCE: Duration = Duration::from_secs(10);
 /// Pause before the next accept after the system refused one.
@@ -52,15 +57,19 @@ struct AgentState {
     token: Token,
     workloads: Workloads,
     busy: AtomicBool,
+    /// The executable of nodes; `None` if the agent is no host.
+    nodes: Option<PathBuf>,
+    hosted: Arc<Semaphore>,
     said: Box<dyn Fn(Said) + Send + Sync>,
 }
 
 impl Agent {
-    /// Listens on an address, with a certificate made now.
+    /// Listens on an address, with a certificate made now. With an executable of nodes, the agent is a host as well.
     pub async fn bind(
         address: &str,
         token: Token,
         workloads: Workloads,
+        nodes: Option<PathBuf>,
         said: impl Fn(Said) + Send + Sync + 'static,
     ) -> Result<Self, AgentError> {
         let (config, fingerprint) = channel::server()?;
@@ -72,6 +81,8 @@ impl Agent {
                 token,
                 workloads,
                 busy: AtomicBool::new(false),
+                nodes,
+                hosted: Arc::new(Semaphore::new(HOSTED_MAX)),
                 said: Box::new(said),
             }),
         })
@@ -104,10 +115,9 @@ impl Agent {
                 let known = welcome(acceptor, &shared, socket, from);
                 let known = tokio::time::timeout(STRANGER_PATIENCE, known).await;
                 drop(place);
-                if let Ok(Some((channel, _busy))) = known {
+                if let Ok(Some((channel, place))) = known {
                     (shared.said)(Said::Came(from));
-                    // Either error means that the coordinator has disconnected.
-                    let _ = serve(channel, &shared).await;
+                    serve(channel, place, &shared).await;
                     (shared.said)(Said::Left(from));
                 }
             });
@@ -124,13 +134,56 @@ impl Drop for Busy {
     }
 }
 
+/// A coordinator's place at an agent, held while it is served.
+enum Place {
+    Load {
+        _busy: Busy,
+    },
+    Host {
+        facts: Facts,
+        _permit: OwnedSemaphorePermit,
+    },
+}
+
+/// Returns a coordinator's place, or why there is none.
+fn place(
+    shared: &Arc<AgentState>,
+    service: Service,
+    own: Option<SocketAddr>,
+) -> Result<Place, (&'static str, String)> {
+    let busy = || (BUSY, "it works for another coordinator".to_owned());
+    match service {
+        Service::Load if shared.busy.swap(true, Ordering::AcqRel) => Err(busy()),
+        Service::Load => Ok(Place::Load {
+            _busy: Busy(Arc::clone(shared)),
+        }),
+        Service::Host if shared.nodes.is_none() => {
+            Err((NO_HOST, "it was started without --host".to_owned()))
+        }
+        Service::Host => {
+            let permit = Arc::clone(&shared.hosted).try_acquire_owned();
+            let permit = permit.map_err(|_| busy())?;
+            let own = own.ok_or_else(busy)?;
+            let facts = Facts {
+                address: own.ip().to_canonical(),
+                cores: topology::cores(),
+            };
+            Ok(Place::Host {
+                facts,
+                _permit: permit,
+            })
+        }
+    }
+}
+
 async fn welcome(
     acceptor: TlsAcceptor,
     shared: &Arc<AgentState>,
     socket: TcpStream,
     from: SocketAddr,
-) -> Option<(Channel<Ask>, Busy)> {
+) -> Option<(Channel<Ask>, Place)> {
     socket.set_nodelay(true).ok()?;
+    let own_address = socket.local_addr().ok();
     let stream = acceptor.accept(socket).await.ok()?;
     let connection = stream.get_ref().1;
     let expected = proof(connection, Role::Coordinator, &shared.token).ok()?;
@@ -140,39 +193,57 @@ async fn welcome(
         protocol,
         version,
         proof,
+        service,
     }) = channel.receive().await
     else {
         return None;
     };
-    let refusal = if !same(&proof, &expected) {
-        Some((DENIED, "the token is another one".to_owned()))
+    let place = if !same(&proof, &expected) {
+        Err((DENIED, "the token is another one".to_owned()))
     } else if protocol != PROTOCOL || version != VERSION {
         let words =
             format!("it is tally {VERSION} (protocol {PROTOCOL}), not {version} ({protocol})");
-        Some((OTHER_VERSION, words))
-    } else if shared.busy.swap(true, Ordering::AcqRel) {
-        Some((BUSY, "it works for another coordinator".to_owned()))
+        Err((OTHER_VERSION, words))
     } else {
-        None
+        place(shared, service, own_address)
     };
-    if let Some((code, message)) = refusal {
-        (shared.said)(Said::Refused(from, message.clone()));
-        let code = code.to_owned();
-        channel.send(&Tell::Refused { code, message }).await.ok()?;
-        return None;
-    }
+    let place = match place {
+        Ok(place) => place,
+        Err((code, message)) => {
+            (shared.said)(Said::Refused(from, message.clone()));
+            let code = code.to_owned();
+            channel.send(&Tell::Refused { code, message }).await.ok()?;
+            return None;
+        }
+    };
     channel.trust();
-    let busy = Busy(Arc::clone(shared));
     let welcome = Tell::Welcome {
         protocol: PROTOCOL,
         version: VERSION.to_owned(),
         proof: own,
+        host: match &place {
+            Place::Load { .. } => None,
+            Place::Host { facts, .. } => Some(*facts),
+        },
     };
     channel.send(&welcome).await.ok()?;
-    Some((channel, busy))
+    Some((channel, place))
 }
 
-async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gone> {
+/// Serves a coordinator until it is gone.
+async fn serve(mut channel: Channel<Ask>, place: Place, shared: &AgentState) {
+    match (&place, &shared.nodes) {
+        (Place::Host { facts, .. }, Some(nodes)) => {
+            let words = host::serve(&mut channel, nodes.clone(), *facts).await;
+            (shared.said)(Said::Done(words));
+        }
+        // Either result means that the coordinator has disconnected.
+        _ => drop(generate(channel, shared).await),
+    }
+}
+
+/// Generates load for a coordinator until it is gone.
+async fn generate(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gone> {
     let clock = Real::since(Instant::now());
     loop {
         match channel.receive_within(COORDINATOR_SILENCE_MAX).await? {
@@ -187,54 +258,10 @@ async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gon
                 (shared.said)(Said::Done(done));
             }
             Ask::Alive | Ask::Stop | Ask::Forget => {}
-            Ask::Hello { .. } | Ask::Begin { .. } => return Err(Gone),
+            Ask::Hello { .. } | Ask::Begin { .. } | Ask::Order { .. } => return Err(Gone),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio_rustls::TlsConnector;
-
-    use super::*;
-    use crate::agent::Token;
-
-    /// Returns an agent's answer to a first message with this version and protocol, and a right or wrong proof.
-    async fn answer(version: &str, protocol: u32, right: bool) -> String {
-        let token = Token::new("sixteen characters at least").expect("long enough");
-        let agent = Agent::bind("127.0.0.1:0", token.clone(), Workloads::none(), |_| {}).await;
-        let agent = agent.expect("loopback is there");
-        let at = agent.address().expect("it listens");
-        tokio::spawn(agent.serve());
-        let socket = TcpStream::connect(at).await.expect("it listens");
-        let config = channel::client(None).expect("constants");
-        let name = rustls::pki_types::ServerName::try_from(channel::NAME).expect("a name");
-        let connector = TlsConnector::from(Arc::new(config));
-        let stream = connector
-            .connect(name, socket)
-            .await
-            .expect("any certificate will do");
-        let mut proof = proof(stream.get_ref().1, Role::Coordinator, &token).expect("connected");
-        proof[0] ^= u8::from(!right);
-        let mut channel: Channel<Tell> = Channel::over(stream);
-        let hello = Ask::Hello {
-            protocol,
-            version: version.to_owned(),
-            proof,
-        };
-        channel.send(&hello).await.expect("connected");
-        match channel.receive().await {
-            Ok(Tell::Refused { code, .. }) => code,
-            Ok(Tell::Welcome { .. }) => "welcome".to_owned(),
-            other => format!("{other:?}"),
-        }
-    }
-
-    #[tokio::test]
-    async fn another_version_is_refused_and_a_wrong_proof_before_that() {
-        assert_eq!(answer(VERSION, PROTOCOL, true).await, "welcome");
-        assert_eq!(answer("0.0.0", PROTOCOL, true).await, OTHER_VERSION);
-        assert_eq!(answer(VERSION, PROTOCOL + 1, true).await, OTHER_VERSION);
-        assert_eq!(answer("0.0.0", PROTOCOL, false).await, DENIED);
-    }
-}
+mod tests;

@@ -5,17 +5,28 @@ use std::time::Duration;
 use api::SecretText;
 use serde::{Deserialize, Serialize};
 
+use super::host::{Answer, Facts, Order, ProcessEvent, Trouble};
 use crate::load::engine::{SampleRow, Slice};
 use crate::plan::{Load, Work};
 use crate::results::Stretch;
 use crate::workload::SiteBooks;
 
 /// Version of these messages. Both ends must use the same one.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// The version of this program, which must be the same too: agents run the workloads' code.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// An agent treats a coordinator that sends no message for this long as gone.
 pub(super) const COORDINATOR_SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// The service of an agent that a coordinator asks for. Each has a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Service {
+    /// Load for its run.
+    Load,
+    /// Folders and processes of its nodes.
+    Host,
+}
 
 /// A message from the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,6 +38,7 @@ pub(super) enum Ask {
         version: String,
         /// Proof that the coordinator knows the token, bound to this connection.
         proof: Vec<u8>,
+        service: Service,
     },
     /// Asks for the agent's time.
     Clock { number: u32 },
@@ -40,6 +52,8 @@ pub(super) enum Ask {
     Forget,
     /// A sign of life.
     Alive,
+    /// An order to a host, which answers with the same number.
+    Order { number: u64, order: Order },
 }
 
 /// A message from an agent.
@@ -50,6 +64,8 @@ pub(super) enum Tell {
         protocol: u32,
         version: String,
         proof: Vec<u8>,
+        /// The facts about the agent, if it is to be a host.
+        host: Option<Facts>,
     },
     /// The agent refuses this coordinator. This is its last message.
     Refused {
@@ -73,6 +89,18 @@ pub(super) enum Tell {
     Ended {
         stretch: Box<Stretch>,
         rest: Box<Progress>,
+    },
+    /// A host's sign of life.
+    Alive,
+    /// A host's answer to the order with this number.
+    Answer {
+        number: u64,
+        answer: Result<Answer, Trouble>,
+    },
+    /// A change of a process of a host.
+    Process {
+        process: u32,
+        event: ProcessEvent,
     },
 }
 

@@ -16,7 +16,7 @@ const SECRET: &str = "a token of sufficient length";
 
 async fn agent() -> (SocketAddr, String) {
     let token = Token::new(SECRET).expect("long enough");
-    let agent = Agent::bind("127.0.0.1:0", token, Workloads::shipped(), |_| {}).await;
+    let agent = Agent::bind("127.0.0.1:0", token, Workloads::shipped(), None, |_| {}).await;
     let agent = agent.expect("loopback is there");
     let at = agent.address().expect("it listens");
     let fingerprint = agent.fingerprint().to_string();

@@ -44,7 +44,7 @@ impl Args {
         runtime.block_on(async {
             let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
             let workloads = crate::workloads();
-            let agent = Agent::bind(&self.listen, token, workloads, say).await;
+            let agent = Agent::bind(&self.listen, token, workloads, None, say).await;
             let agent = agent.map_err(|error| Failure::coded(&error))?;
             let address = agent.address().map_err(|error| Failure::coded(&error))?;
             let listening = Listening {
