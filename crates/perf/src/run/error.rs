@@ -35,6 +35,11 @@ pub const ERRORS: &[ErrorInfo] = &[
         action: "Look at the rate over time. Give the stretch a longer warm-up (run.warm_up_s), or more time to find the level at which it stays.",
     },
     ErrorInfo {
+        code: OTHER_HOSTS,
+        cause: "The nodes of a run ran on other machines (--host). The machine that the report describes is the coordinator's.",
+        action: "State next to the figures what those machines and the network between them are.",
+    },
+    ErrorInfo {
         code: REPEATS_MISSING,
         cause: "A point has fewer repeats than the scenario asks for, because the run ended early.",
         action: "Expect wider intervals, or run it again.",
@@ -73,6 +78,7 @@ pub const RUN_FAILED: &str = "lab.run_failed";
 pub(super) const LINKS_ENDED: &str = "lab.links_ended";
 pub(super) const NODE_DIED: &str = "lab.node_died";
 pub(super) const NOT_STEADY: &str = "lab.not_steady";
+pub(super) const OTHER_HOSTS: &str = "lab.other_hosts";
 pub(super) const REPEATS_MISSING: &str = "lab.repeats_missing";
 pub(super) const SAMPLES_PARTIAL: &str = "lab.samples_partial";
 pub(super) const SHORT_WINDOW: &str = "lab.short_window";

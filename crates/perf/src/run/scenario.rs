@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::Options;
 use super::course::Course;
-use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL};
+use super::error::{LINKS_ENDED, OTHER_HOSTS, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
 use super::target::RunContext;
@@ -102,6 +102,15 @@ pub(super) async fn run(
             message: message.to_owned(),
         });
     }
+    if !options.hosts.is_here() && starts_nodes(plan) {
+        scenario.findings.push(Finding {
+            code: OTHER_HOSTS.to_owned(),
+            message: format!(
+                "the nodes ran{}; the machine described here is the one that coordinated them",
+                options.hosts
+            ),
+        });
+    }
     scenario.findings.extend(unwritten.map(|message| Finding {
         code: SAMPLES_PARTIAL.to_owned(),
         message,
@@ -158,6 +167,14 @@ fn works(plan: &Plan) -> Cow<'_, [Work]> {
         weight: 1,
         knobs: BTreeMap::new(),
     }])
+}
+
+/// Returns whether a scenario starts nodes of its own.
+fn starts_nodes(plan: &Plan) -> bool {
+    match &plan.chain {
+        Some(chain) => chain.target.is_none(),
+        None => plan.network.target.is_none() && plan.network.banks > 0,
+    }
 }
 
 /// Refuses points whose load agents cannot generate.

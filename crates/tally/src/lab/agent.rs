@@ -1,4 +1,4 @@
-//! `tally lab agent` generates load for a run that another machine coordinates.
+//! `tally lab agent` generates load, and holds nodes, for a run that another machine coordinates.
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,9 @@ pub struct Args {
     /// A file with the token that coordinator and agents share, at least 16 characters
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
+    /// Run nodes as well (`tally lab run --host`): everyone who knows the token can start this program's nodes here with any configuration
+    #[arg(long)]
+    host: bool,
     #[command(flatten)]
     pub output: Output,
 }
@@ -29,6 +32,8 @@ struct Listening {
     address: String,
     /// SHA-256 of its certificate.
     fingerprint: String,
+    /// Whether it runs nodes.
+    host: bool,
 }
 
 impl Args {
@@ -44,16 +49,19 @@ impl Args {
         runtime.block_on(async {
             let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
             let workloads = crate::workloads();
-            let agent = Agent::bind(&self.listen, token, workloads, None, say).await;
+            let nodes = self.host.then(super::run::this_program).transpose()?;
+            let agent = Agent::bind(&self.listen, token, workloads, nodes, say).await;
             let agent = agent.map_err(|error| Failure::coded(&error))?;
             let address = agent.address().map_err(|error| Failure::coded(&error))?;
             let listening = Listening {
                 address: address.to_string(),
                 fingerprint: agent.fingerprint().to_string(),
+                host: self.host,
             };
             self.output.show(&listening, |listening| {
+                let host = if listening.host { "runs nodes\n" } else { "" };
                 format!(
-                    "listening on {}\nfingerprint  {}\n",
+                    "listening on {}\nfingerprint  {}\n{host}",
                     listening.address, listening.fingerprint
                 )
             })?;

@@ -5,14 +5,15 @@ pub(super) mod stamp;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use perf::agent::{AgentAddress, Agents, Team};
+use perf::agent::{AgentAddress, AgentHost, Agents, HostAddress, Team};
 use perf::load::engine::Stop;
 use perf::plan::Plan;
 use perf::report;
 use perf::results::Report;
 use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
-use perf::topology::Placement;
+use perf::topology::{Host, Placement};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::agent::read_token;
@@ -28,6 +29,7 @@ const EXIT_INTERRUPTED: i32 = 130;
 
 /// Arguments of `tally lab run`.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("remote").args(["agents", "hosts"]).multiple(true))]
 pub struct Args {
     /// Scenario files, or names of shipped ones; all go into one report
     #[arg(value_name = "FILE|NAME", required = true)]
@@ -41,8 +43,19 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Leave the last network running
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     keep: bool,
+    /// Run the nodes on this host: a name, and the address of its agent (`tally lab agent --host`). Nodes are placed on several hosts in
+    /// turn. `,fingerprint=HEX` names its certificate
+    #[arg(
+        long = "host",
+        value_name = "NAME=HOST:PORT",
+        requires = "agent_token_file"
+    )]
+    hosts: Vec<HostAddress>,
+    /// Run a node on this host, such as bank-1=a; the others are placed in turn
+    #[arg(long = "place", value_name = "NODE=NAME", requires = "hosts", value_parser = placed)]
+    place: Vec<(String, String)>,
     /// Generate the load from this agent (`tally lab agent`) instead of here; several agents share it. `,weight=N` gives an agent
     /// a larger share, `,fingerprint=HEX` names its certificate
     #[arg(
@@ -52,7 +65,7 @@ pub struct Args {
     )]
     agents: Vec<AgentAddress>,
     /// The file with the token that the agents share
-    #[arg(long, value_name = "FILE", requires = "agents")]
+    #[arg(long, value_name = "FILE", requires = "remote")]
     agent_token_file: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
@@ -95,7 +108,11 @@ impl Args {
 
     /// Connects to the agents. Returns `None` if there are none.
     async fn team(&self) -> Result<Option<Agents>, Failure> {
-        let Some(file) = &self.agent_token_file else {
+        let Some(file) = self
+            .agent_token_file
+            .as_ref()
+            .filter(|_| !self.agents.is_empty())
+        else {
             return Ok(None);
         };
         let token = read_token(file)?;
@@ -107,11 +124,42 @@ impl Args {
         Ok(Some(Agents::new(team)))
     }
 
+    /// Connects to the hosts. Without any, all nodes run on this machine.
+    fn placement(&self) -> Result<Placement, Failure> {
+        let mut hosts: Vec<Arc<dyn Host>> = Vec::with_capacity(self.hosts.len());
+        for address in &self.hosts {
+            // The command line asks for the file.
+            let Some(file) = &self.agent_token_file else {
+                break;
+            };
+            let host = AgentHost::connect(address, &read_token(file)?);
+            let host = host.map_err(|error| Failure::coded(&error))?;
+            eprintln!(
+                "host {}  {}  {} cores  {}",
+                host.name(),
+                host.address(),
+                host.cores(),
+                host.fingerprint()
+            );
+            hosts.push(Arc::new(host));
+        }
+        let place = self.place.iter().cloned().collect();
+        Placement::new(hosts, place).map_err(|error| Failure::coded(&error))
+    }
+
     /// Runs all plans to their end, or until a stop request. All processes and temporary files are gone when this returns.
     fn measured(&self, plans: &[Plan], out: &Path) -> Result<Report, Failure> {
         let mut options = options(title(plans), self.opening.is_full())?;
         options.keep = self.keep;
         options.samples = Some(out.to_owned());
+        options.hosts = match self.placement() {
+            Ok(hosts) => hosts,
+            Err(failure) => {
+                // The folder is useless while it is empty.
+                let _ = std::fs::remove_dir(out);
+                return Err(failure);
+            }
+        };
         let stop = options.stop.clone();
         let mut refused = None;
         // Agents are connected on the runtime of the run.
@@ -137,14 +185,7 @@ impl Args {
 
 /// Returns the options of all runs: this program's binary, and all workloads.
 pub(crate) fn options(title: String, full: bool) -> Result<Options, Failure> {
-    let binary = std::env::current_exe().map_err(|error| {
-        let hint = "Run it by its path.";
-        Failure::local(
-            "tally.file",
-            format!("where this program is: {error}"),
-            hint,
-        )
-    })?;
+    let binary = this_program()?;
     Ok(Options {
         binary,
         workloads: crate::workloads(),
@@ -157,6 +198,23 @@ pub(crate) fn options(title: String, full: bool) -> Result<Options, Failure> {
         agents: None,
         hosts: Placement::default(),
     })
+}
+
+/// Returns the path of this program.
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        let hint = "Run it by its path.";
+        let text = format!("where this program is: {error}");
+        Failure::local("tally.file", text, hint)
+    })
+}
+
+/// Reads a node and its host, as the command line gives them.
+fn placed(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let pair = pair.filter(|(node, host)| !node.is_empty() && !host.is_empty());
+    let (node, host) = pair.ok_or_else(|| format!("{text:?} is not of the form NODE=NAME"))?;
+    Ok((node.to_owned(), host.to_owned()))
 }
 
 /// Reports the interruption and exits. Removes the output folder if it is empty.

@@ -1,12 +1,10 @@
 //! Load from agents: processes of their own, over loopback, against a network of real nodes; one of them killed on the way.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use perf::agent::{AgentAddress, Agents, Team, Token};
+use perf::agent::{AgentAddress, Agents, Team};
 use perf::load::Live;
 use perf::load::engine::Stop;
 use perf::plan::{self, NoChecks, Plan};
@@ -16,71 +14,8 @@ use perf::topology::Placement;
 use perf::workload::Workloads;
 
 use crate::stage;
+use crate::stage::agent::{AgentProcess, token, token_file};
 use crate::stage::command::tally;
-
-const SECRET: &str = "sixteen characters at least";
-
-/// A running `tally lab agent`; killed when dropped.
-struct Process {
-    child: Child,
-    address: String,
-    fingerprint: String,
-}
-
-impl Process {
-    fn start(token_file: &Path) -> Self {
-        let mut child = Command::new(stage::binary())
-            .args([
-                "lab",
-                "agent",
-                "--listen",
-                "127.0.0.1:0",
-                "--json",
-                "--token-file",
-            ])
-            .arg(token_file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("tally starts");
-        let out = child.stdout.take().expect("it is piped");
-        let mut process = Self {
-            child,
-            address: String::new(),
-            fingerprint: String::new(),
-        };
-        let mut text = String::new();
-        for line in BufReader::new(out).lines() {
-            text.push_str(&line.expect("text"));
-            if let Ok(said) = serde_json::from_str::<serde_json::Value>(&text) {
-                let of = |name: &str| said[name].as_str().expect("it says so").to_owned();
-                process.address = of("address");
-                process.fingerprint = of("fingerprint");
-                return process;
-            }
-        }
-        panic!("the agent ended: {text}");
-    }
-
-    fn at(&self) -> AgentAddress {
-        self.address.parse().expect("an address")
-    }
-
-    /// Kills the process with SIGKILL, which it cannot handle.
-    fn kill(&mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn scenario(load: &str, seconds: f64, repeats: u32) -> Plan {
     let text = format!(
@@ -92,8 +27,7 @@ fn scenario(load: &str, seconds: f64, repeats: u32) -> Plan {
 }
 
 async fn run(plan: Plan, addresses: Vec<AgentAddress>, events: Events) -> Scenario {
-    let token = Token::new(SECRET).expect("long enough");
-    let team = Team::connect(&addresses, &token).await;
+    let team = Team::connect(&addresses, &token()).await;
     let options = Options {
         binary: stage::binary(),
         workloads: Workloads::shipped(),
@@ -110,18 +44,12 @@ async fn run(plan: Plan, addresses: Vec<AgentAddress>, events: Events) -> Scenar
     report.scenarios.remove(0)
 }
 
-fn token_file(folder: &Path) -> std::path::PathBuf {
-    let file = folder.join("token");
-    std::fs::write(&file, format!("{SECRET}\n")).expect("a file");
-    file
-}
-
 #[tokio::test]
 async fn several_agents_drive_a_network_and_the_audit_is_as_strict_as_ever() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = token_file(folder.path());
-    let agents: Vec<Process> = (0..3).map(|_| Process::start(&file)).collect();
-    let all: Vec<AgentAddress> = agents.iter().map(Process::at).collect();
+    let agents: Vec<AgentProcess> = (0..3).map(|_| AgentProcess::start(&file)).collect();
+    let all: Vec<AgentAddress> = agents.iter().map(AgentProcess::at).collect();
     let mut faulty = scenario("outstanding = 1", 1.0, 1);
     faulty.run.fault = Some(plan::Fault {
         node: "bank-2".into(),
@@ -167,8 +95,8 @@ async fn several_agents_drive_a_network_and_the_audit_is_as_strict_as_ever() {
 async fn an_agent_that_is_killed_is_reported_and_survived() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = token_file(folder.path());
-    let survivors = [Process::start(&file), Process::start(&file)];
-    let victim = Arc::new(Mutex::new(Process::start(&file)));
+    let survivors = [AgentProcess::start(&file), AgentProcess::start(&file)];
+    let victim = Arc::new(Mutex::new(AgentProcess::start(&file)));
     let at = victim.lock().expect("no panic").at();
     let seen = Arc::clone(&victim);
     // Killed when some of the first stretch is done.
@@ -217,15 +145,13 @@ async fn an_agent_that_is_killed_is_reported_and_survived() {
     );
 }
 
-fn kill_under_load(live: &Live, victim: &Mutex<Process>) {
+fn kill_under_load(live: &Live, victim: &Mutex<AgentProcess>) {
     let deadline = Instant::now() + stage::DEADLINE;
     while live.read().completed == 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
     let mut victim = victim.lock().expect("no panic");
-    if victim.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-        victim.kill();
-    }
+    victim.kill();
 }
 
 #[test]
@@ -234,8 +160,8 @@ fn the_command_line_takes_agents() {
     let file = token_file(folder.path());
     let file = file.to_str().expect("text");
     let agents = [
-        Process::start(Path::new(file)),
-        Process::start(Path::new(file)),
+        AgentProcess::start(Path::new(file)),
+        AgentProcess::start(Path::new(file)),
     ];
     let text = "title = 'Fake'\n[network]\nbanks = 0\n[work]\nkind = 'fake'\nlatency_ms = 3\n[load]\noutstanding = 4\n[run]\nwarm_up_s = 0\nseconds = 1\nrepeats = 1\n[monitors]\nmachine = false\n";
     std::fs::write(folder.path().join("fake.toml"), text).expect("a file");

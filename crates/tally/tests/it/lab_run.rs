@@ -12,7 +12,8 @@ use perf::workload::Workloads;
 
 use crate::stage;
 
-fn plan(name: &str, text: &str) -> Plan {
+/// Returns a scenario's plan.
+pub fn plan(name: &str, text: &str) -> Plan {
     plan::parse(
         name,
         name,
@@ -41,15 +42,15 @@ pub fn options() -> Options {
 
 /// The events of a run, in order.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<Event>>>);
+pub struct Seen(Arc<Mutex<Vec<Event>>>);
 
 impl Seen {
-    fn events(&self) -> Events {
+    pub fn events(&self) -> Events {
         let seen = Arc::clone(&self.0);
         Arc::new(move |event| seen.lock().expect("no panic").push(event))
     }
 
-    fn steps(&self, wanted: Step) -> usize {
+    pub fn steps(&self, wanted: Step) -> usize {
         let seen = self.0.lock().expect("no panic");
         let steps = seen
             .iter()

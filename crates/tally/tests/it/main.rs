@@ -36,6 +36,7 @@ mod lab_agents;
 mod lab_command;
 mod lab_compare;
 mod lab_connector;
+mod lab_hosts;
 mod lab_links;
 mod lab_network;
 mod lab_report;

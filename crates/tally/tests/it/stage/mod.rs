@@ -1,10 +1,12 @@
 //! Shared parts of the process tests: a network of real processes, seeded choices, and deadlines instead of sleeps.
 #![allow(dead_code)] // each test uses its part
 
+pub mod agent;
 pub mod banks;
 pub mod cash;
 pub mod command;
 pub mod guide;
+pub mod hosts;
 pub mod proxy;
 pub mod restore;
 
@@ -87,6 +89,15 @@ where
         }
         assert!(Instant::now() < end, "not within {DEADLINE:?}: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Polls until `is_so`. Panics with `what` at the deadline.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < end, "not within {DEADLINE:?}: {what}");
+        std::thread::yield_now();
     }
 }
 
