@@ -11,7 +11,7 @@ use super::problems::{Problems, SHOWN_CHARS};
 /// Keys whose absence is checked where the keys that can replace them are known.
 const REPLACED: [&str; 1] = ["chain.target.servers"];
 
-/// Checks a document. Returns whether it is in order.
+/// Checks a document. Returns whether a plan can be made of it: keys that nobody knows are no obstacle.
 pub(super) fn check(document: &Document, problems: &mut Problems<'_>) -> bool {
     let mut checker = Checker {
         document,
@@ -160,7 +160,7 @@ impl Checker<'_, '_> {
             "unknown key `{key}`: {of}{meant} (there are {})",
             all.join(", ")
         );
-        self.is_good = false;
+        // The plan is made without it, so that the other problems are told too.
         let at = self.document.key_at(path);
         self.problems.note(UNKNOWN_SETTING, at, message);
     }
