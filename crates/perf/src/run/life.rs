@@ -6,9 +6,9 @@ use primitives::Coded;
 
 use super::error::RunError;
 use super::event::{Event, Step};
+use super::next_stretch::{NextStretch, RunContext};
 use super::prepared::Prepared;
 use super::shown::Shown;
-use super::target::{NextStretch, RunContext};
 use crate::plan::Plan;
 use crate::results::{AuditResult, Stretch};
 use crate::topology::host::HostError;

@@ -21,6 +21,9 @@ mod error;
 mod event;
 mod findings;
 mod life;
+mod next_stretch;
+mod open;
+mod options;
 mod other_system;
 mod own_ledger;
 mod own_network;
@@ -41,40 +44,13 @@ use std::time::{Duration, Instant};
 pub use chain::{Synced, sync};
 pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
 pub use event::{Event, Events, Step};
+pub use options::Options;
 
-use crate::agent::Agents;
-use crate::load::engine::Stop;
 use crate::machine;
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Limits, Report, SCHEMA};
-use crate::topology::Placement;
-use crate::workload::{Mix, Workloads};
-
-/// Options of a run.
-#[derive(Clone)]
-pub struct Options {
-    /// The `tally` executable of the nodes.
-    pub binary: PathBuf,
-    /// The available kinds of work.
-    pub workloads: Workloads,
-    /// The title of the whole report, one line.
-    pub title: String,
-    /// The version of `tally`.
-    pub version: String,
-    /// Whether the scenarios have their published size.
-    pub full: bool,
-    /// Whether the last network is left running.
-    pub keep: bool,
-    /// Ends it early: nothing more starts, and completed work is audited.
-    pub stop: Stop,
-    /// The folder for the samples of every unit, a file for each scenario ([`samples_names`]); no samples if `None`.
-    pub samples: Option<PathBuf>,
-    /// The agents that generate the load; this process if `None`.
-    pub agents: Option<Agents>,
-    /// The hosts of the networks that the run starts.
-    pub hosts: Placement,
-}
+use crate::workload::Mix;
 
 /// How long the machine is observed before anything runs, to see whether it is idle.
 const IDLE_CHECK: Duration = Duration::from_millis(500);

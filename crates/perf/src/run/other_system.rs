@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Options;
 use super::error::RunError;
 use super::event::Events;
 use super::life::{Life, LifeEnd};
-use super::target::{NextStretch, Target, asked_to_stop};
+use super::next_stretch::{NextStretch, asked_to_stop};
+use super::options::Options;
+use super::target::Target;
 use crate::connector::{Connector, postgres};
 use crate::measure::DiskUse;
 use crate::monitor::Subject;

@@ -11,7 +11,7 @@ use super::course::Course;
 use super::error::{LINKS_ENDED, OTHER_HOSTS, RunError, SAMPLES_PARTIAL};
 use super::event::{Event, Events};
 use super::findings::findings;
-use super::target::RunContext;
+use super::next_stretch::RunContext;
 use super::too_few_cores::{PlannedPoints, on_this_machine};
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan, Work};

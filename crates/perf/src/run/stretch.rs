@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::error::RunError;
 use super::event::Event;
+use super::next_stretch::NextStretch;
 use super::own_network::streams;
-use super::target::{NextStretch, Target};
+use super::target::Target;
 use crate::agent::{Task, TeamOutcome};
 use crate::load::Live;
 use crate::load::engine::{self, LoadEnvironment, Real, SampleSink, Settings, UNFINISHED_AFTER};

@@ -1,6 +1,5 @@
 //! Counters of processes over a stretch. A sum with an unknown part is unknown.
 
-use super::summary::growth;
 use crate::results::{MissingReadings, Process, ProcessSample};
 
 /// A counter of a process, and the group of readings that it belongs to.
@@ -85,6 +84,16 @@ pub fn largest_memory<'a>(processes: impl Iterator<Item = &'a Process>) -> Optio
         largest = largest.max(most.filter(|_| is_known)?);
     }
     (largest > 0).then_some(largest)
+}
+
+/// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again. The sum is clipped,
+/// since a report that was read from a file may hold any numbers.
+pub fn growth(samples: &[ProcessSample], of: fn(&ProcessSample) -> u64) -> u64 {
+    let steps = samples.windows(2).map(|pair| {
+        let (before, after) = (of(&pair[0]), of(&pair[1]));
+        after.checked_sub(before).unwrap_or(after)
+    });
+    steps.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

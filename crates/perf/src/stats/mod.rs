@@ -27,7 +27,7 @@ pub use compare::{
     SIDES_MAX, compare,
 };
 pub use comparison::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
-pub use counter::{Counter, folder_growth, largest_memory};
+pub use counter::{Counter, folder_growth, growth, largest_memory};
 pub use drift::drift_blocks;
 pub use growth::{Times, exponent, times};
 pub use interval::{geometric_mean, mean_interval};
@@ -37,7 +37,7 @@ pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use steady::{STEADY_SECONDS_MIN, STEADY_WITHIN, Steady, steadiness};
 pub use student::{t_below, t_quantile};
 pub use summary::{
-    constants_of_work, counted_figures, deviation, growth, repeat_figures, repeats_of, summarise,
+    constants_of_work, counted_figures, deviation, repeat_figures, repeats_of, summarise,
     with_files,
 };
 pub use welch::holm;

@@ -8,7 +8,7 @@ use super::interval::{mean_interval, moments};
 use super::kept::kept;
 use super::serial::{ceiling, serial_share};
 use crate::results::{
-    ChainResult, Estimate, LATENCY_PERCENTILES, Point, Process, ProcessSample, Stretch, Summary,
+    ChainResult, Estimate, LATENCY_PERCENTILES, Point, Process, Stretch, Summary,
     TO_BLOCK_PERCENTILES, samples_needed,
 };
 
@@ -254,20 +254,10 @@ fn sent_per_s(node: &Process) -> Option<f64> {
     Some(Counter::SENT_BYTES.growth(node)? as f64 * 1000.0 / ms as f64)
 }
 
-/// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again. The sum is clipped,
-/// since a report that was read from a file may hold any numbers.
-pub fn growth(samples: &[ProcessSample], of: fn(&ProcessSample) -> u64) -> u64 {
-    let steps = samples.windows(2).map(|pair| {
-        let (before, after) = (of(&pair[0]), of(&pair[1]));
-        after.checked_sub(before).unwrap_or(after)
-    });
-    steps.fold(0, u64::saturating_add)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Fault, Generator, Histogram};
+    use crate::results::{Fault, Generator, Histogram, ProcessSample};
 
     fn stretch(done: u64) -> Stretch {
         let sample = |at_ms, cpu_ms, rss_bytes, sent_bytes, commits| ProcessSample {

@@ -18,7 +18,7 @@ use super::link::{Behind, Links};
 use super::network::{ANCHOR_FILE, Member, Network};
 use super::network_error::{NetworkError, system};
 use super::notary_database::{NotaryBackend, NotaryDatabase};
-use super::process::{NodeProcess, Program};
+use super::process::NodeProcess;
 use super::standby::{Standby, StandbyPorts, local};
 
 impl Network {
@@ -199,7 +199,7 @@ fn member(
     let fresh_anchor =
         fs::read(&anchor).map_err(|source| system(&anchor.display().to_string(), source))?;
     folder.upload()?;
-    let program = Program::node(name.clone(), &options.binary, &folder, &["node", "run"]);
+    let program = folder.program(name.clone(), &options.binary, &["node", "run"]);
     let process = NodeProcess::on(Arc::clone(folder.host()), program);
     Ok(Member {
         fresh_anchor,

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::config_file::Settings;
-use super::network::{ANCHOR_FILE, Network, READY_MAX, STOP_MAX, Who};
+use super::network::{ANCHOR_FILE, Network, READY_MAX, STOP_MAX};
 use super::network_error::{NetworkError, system};
+use super::who::Who;
 
 /// The configuration of one node.
 #[derive(Clone, Debug, Default, PartialEq)]

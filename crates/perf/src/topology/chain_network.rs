@@ -20,7 +20,7 @@ use super::host::{
 };
 use super::network::{READY_MAX, STOP_MAX};
 use super::network_error::{NetworkError, system};
-use super::process::{NodeProcess, Program};
+use super::process::NodeProcess;
 use crate::plan::ChainPlan;
 
 /// In a node's folder: its data.
@@ -118,7 +118,7 @@ impl ChainNetwork {
             set_addresses(&mut config, &addresses, at as usize - 1)?;
             config.lay(&settings_of(plan, at))?;
             folder.upload()?;
-            let program = Program::node(name.clone(), binary, &folder, &["chain", "run"]);
+            let program = folder.program(name.clone(), binary, &["chain", "run"]);
             nodes.push(ChainNode {
                 endpoint: chain_endpoint(folder.here())?,
                 process: NodeProcess::on(Arc::clone(folder.host()), program),
@@ -176,7 +176,7 @@ impl ChainNetwork {
         };
         let count = count.to_string();
         let words = ["chain", "history", "--json", "--transactions", &count];
-        let program = Program::node(node.name.clone(), &self.binary, &node.folder, &words);
+        let program = node.folder.program(node.name.clone(), &self.binary, &words);
         let output = node.folder.host().run(&program);
         let output = output.map_err(|error| match error {
             HostError::Failed { .. } => failed(error.to_string()),
@@ -190,7 +190,7 @@ impl ChainNetwork {
     fn accept_store(&self, node: &ChainNode, at: usize) -> Result<(), NetworkError> {
         let name = format!("server{}", at + 1);
         let words = ["chain", "accept-store", "--confirm", &name];
-        let program = Program::node(node.name.clone(), &self.binary, &node.folder, &words);
+        let program = node.folder.program(node.name.clone(), &self.binary, &words);
         node.folder.host().run(&program)?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use primitives::{Coded, ErrorInfo};
 
-use super::host::{LOST, REFUSED};
+use super::host::{HostError, LOST, REFUSED};
 use super::network_error::NetworkError;
 use super::process::ProcessError;
 
@@ -101,6 +101,21 @@ impl Coded for ProcessError {
             | ProcessError::Ended { .. }
             | ProcessError::NotReady { .. } => "lab.node_not_ready",
             ProcessError::State { .. } | ProcessError::Stop { .. } => "lab.node_not_stopped",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        ErrorInfo::action_of(ERRORS, self.code())
+    }
+}
+
+impl Coded for HostError {
+    fn code(&self) -> &'static str {
+        match self {
+            HostError::System { .. } => "lab.system",
+            HostError::Failed { .. } => "lab.bootstrap",
+            HostError::Refused { .. } => REFUSED,
+            HostError::Lost { .. } => LOST,
         }
     }
 

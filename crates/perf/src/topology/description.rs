@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::host::{Host, Placement, this_machine};
-use super::network::Who;
 use super::network_error::NetworkError;
 use super::notary_database::NotaryBackend;
+use super::who::Who;
 
 /// The notary's short name.
 pub(super) const NOTARY: &str = "Notary";

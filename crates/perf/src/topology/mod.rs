@@ -20,6 +20,7 @@ mod notary_database;
 mod process;
 mod readings;
 mod standby;
+mod who;
 
 pub use affinity::cores;
 pub use care::NodeCare;
@@ -30,14 +31,15 @@ pub use database_process::DatabaseProcess;
 pub use description::NetworkOptions;
 pub use external::{ExternalNode, chain_endpoint};
 pub use host::{
-    Host, HostError, HostProcess, Looking, PlacedProcess, Placement, Readiness, Seen, ThisMachine,
-    Wanted, tail, this_machine,
+    Host, HostError, HostProcess, Looking, PlacedProcess, Placement, Program, Readiness, Seen,
+    ThisMachine, Wanted, signal, tail, this_machine,
 };
 pub use link::{LinkSpeed, LinkSpeeds, Links};
-pub use network::{Network, Who};
+pub use network::Network;
 pub use network_error::NetworkError;
 pub use notary_database::NotaryBackend;
 pub use pgserver::free_ports;
-pub use process::{NodeProcess, ProcessError, Program, signal};
+pub use process::{NodeProcess, ProcessError};
 pub use rustix::process::Signal;
 pub use standby::Standby;
+pub use who::Who;

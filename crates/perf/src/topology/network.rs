@@ -1,7 +1,6 @@
 //! A network of real processes, on this machine or on several hosts: bootstrapped into a folder, on free ports,
 //! restartable, removed at the end.
 
-use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,6 +21,7 @@ use super::network_error::{NetworkError, system};
 use super::notary_database::NotaryDatabase;
 use super::process::NodeProcess;
 use super::standby::Standby;
+use super::who::Who;
 
 /// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
@@ -66,28 +66,6 @@ pub(super) struct Member {
     pub(super) process: NodeProcess,
     /// Its anchor as bootstrap made it: without a store.
     pub(super) fresh_anchor: Vec<u8>,
-}
-
-/// A process of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// The notary.
-    Notary,
-    /// A bank by position.
-    Bank(usize),
-    /// A further worker of a replicated notary, by position; [`Who::Notary`] is the first.
-    Worker(usize),
-}
-
-impl fmt::Display for Who {
-    /// Writes the name used in results and scenarios: `notary`, `bank-1`.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Who::Notary => out.write_str("notary"),
-            Who::Bank(at) => write!(out, "bank-{}", at + 1),
-            Who::Worker(at) => write!(out, "notary-{}", at + 2),
-        }
-    }
 }
 
 impl Network {

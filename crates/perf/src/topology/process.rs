@@ -9,45 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use thiserror::Error;
 
-use super::host::{
-    Host, HostError, HostProcess, NodeFolder, PlacedProcess, Readiness, this_machine,
-};
-
-/// A node prints this on standard output when it is ready.
-pub(super) const READY: &str = "\"ready\":";
-
-/// A program to run.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// A name for people.
-    pub name: String,
-    /// The executable.
-    pub binary: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// Extra environment variables.
-    pub environment: Vec<(String, String)>,
-    /// The file that its standard error and output are appended to.
-    pub log: PathBuf,
-    /// The process is ready when a line of its standard output contains this.
-    pub ready_marker: String,
-}
-
-impl Program {
-    /// Describes a node's program: this executable with these words and the node's folder.
-    pub(crate) fn node(name: String, binary: &Path, folder: &NodeFolder, words: &[&str]) -> Self {
-        let words = words.iter().map(|word| (*word).to_owned());
-        let place = folder.there("").to_string_lossy().into_owned();
-        Self {
-            name,
-            binary: binary.to_owned(),
-            arguments: words.chain([place]).collect(),
-            environment: Vec::new(),
-            log: folder.there("node.log"),
-            ready_marker: READY.into(),
-        }
-    }
-}
+use super::host::{Host, HostError, HostProcess, PlacedProcess, Program, Readiness, this_machine};
 
 /// A running (or stopped) process. Dropping it kills the process.
 #[derive(Debug)]
@@ -326,17 +288,6 @@ impl NodeProcess {
 impl Drop for NodeProcess {
     fn drop(&mut self) {
         self.kill();
-    }
-}
-
-/// Sends a signal to a child process that has not been waited for, so its id cannot have been reused.
-pub fn signal(pid: u32, signal: Signal) {
-    if let Some(pid) = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        // A process that has just ended needs no signal.
-        let _ = rustix::process::kill_process(pid, signal);
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use super::config_file::{CONFIG_FILE, ConfigFile};
 use super::host::NodeFolder;
+use super::host::{Program, READY};
 use super::network_error::{NetworkError, system};
-use super::process::{NodeProcess, Program, READY};
+use super::process::NodeProcess;
 
 /// The last line of its start, before it has the lease.
 const WAITS: &str = "waits for the lease";

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::boxed::Boxed;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 use crate::connector::Connector;
 

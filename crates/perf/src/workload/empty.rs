@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use api::StartFlow;
 
+use super::boxed::Boxed;
 use super::cash::PAYER;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
 use super::starter::{Start, Starter};
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a one-line description, and the constructor.

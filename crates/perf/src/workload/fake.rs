@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use super::boxed::{Boxed, done};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload, done};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 use crate::fake::{Behaviour, ServiceTime, Stall, Target};
 use crate::load::engine::Real;

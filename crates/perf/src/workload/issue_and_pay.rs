@@ -8,10 +8,11 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::books::Token;
+use super::boxed::Boxed;
 use super::cash::{Issue, IssueAndPay as Arguments, Money, PAYEE, PAYER, Pay, Payment, window};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a one-line description, and the constructor.

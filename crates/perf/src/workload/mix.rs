@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::boxed::Boxed;
 use super::codes::{NO_WORKER, WORKER_PANICKED};
 use super::ended::{Failed, Tried};
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Site, Workloads};
 use crate::load::engine::{Driven, Ended};
 use crate::plan::Work;

@@ -46,6 +46,7 @@
 mod attachments;
 mod auditing;
 mod books;
+mod boxed;
 mod cash;
 mod chains;
 mod codes;
@@ -72,6 +73,7 @@ mod vault_query;
 
 pub use attachments::{MockFile, MockReader, MockSizes};
 pub use books::{FileNote, SiteBooks, Token};
+pub use boxed::{Boxed, done};
 pub use codes::ERRORS;
 pub use ended::{Failed, Tried};
 pub use knobs::{KnobError, Knobs};
@@ -80,4 +82,4 @@ pub use payment::PAYMENT;
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
 pub use site::{Delivered, Site, SiteError, SiteNode, Step};
-pub use traits::{Boxed, Prepares, Worker, Workload, done, is_used_up};
+pub use traits::{Prepares, Worker, Workload, is_used_up};

@@ -12,10 +12,11 @@ use ledger::{NotaryError, NotaryResponse, StateRef, WireTransaction, consuming_h
 use member::{Identity, Member, MemberError};
 use primitives::Coded;
 
+use super::boxed::Boxed;
 use super::codes::{NO_REQUESTER, WRONG_DECISION};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a one-line description, and the constructor.

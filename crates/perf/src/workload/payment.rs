@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use primitives::whole_ms;
 
+use super::boxed::{Boxed, done};
 use super::codes::NO_CHAIN;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload, done};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 use crate::chain::books::Accepted;
 use crate::chain::{ChainId, Payment as Transfer};

@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::boxed::Boxed;
 use super::chains::{Asset, Chains, Prepared, StateRef, flows};
 use super::codes::{BAD_ANSWER, BAD_BOOKS, WORKER_PANICKED};
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::transfer::{DEPTH_MAX, used_up};
 use super::{KnobError, Knobs, Site};
 

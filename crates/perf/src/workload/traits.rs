@@ -1,20 +1,11 @@
 //! The traits of a workload.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Site;
+use super::boxed::{Boxed, done};
 use super::ended::{Failed, Tried};
-
-/// A boxed future, for traits that are used as objects.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Returns a future that is already complete.
-pub fn done<'a, T: Send + 'a>(value: T) -> Boxed<'a, T> {
-    Box::pin(std::future::ready(value))
-}
 
 /// A kind of work, made from its knobs for one point of a scenario.
 pub trait Workload: Send + Sync + 'static {

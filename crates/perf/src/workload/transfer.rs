@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::boxed::Boxed;
 use super::cash::{Money, PAYEE, PAYER};
 use super::chains::{Asset, Chains, flows};
 use super::codes::USED_UP;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a one-line description, and the constructor.

@@ -49,7 +49,7 @@ impl Args {
         runtime.block_on(async {
             let mut terminate = signal(SignalKind::terminate()).map_err(unavailable)?;
             let workloads = crate::workloads();
-            let nodes = self.host.then(super::run::this_program).transpose()?;
+            let nodes = self.host.then(this_program).transpose()?;
             let agent = Agent::bind(&self.listen, token, workloads, nodes, say).await;
             let agent = agent.map_err(|error| Failure::coded(&error))?;
             let address = agent.address().map_err(|error| Failure::coded(&error))?;
@@ -80,6 +80,15 @@ impl Args {
 pub fn read_token(file: &Path) -> Result<Token, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| about_file(file, &error))?;
     Token::new(SecretText::new(text).expose()).map_err(|error| Failure::coded(&error))
+}
+
+/// Returns the path of this program.
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        let hint = "Run it by its path.";
+        let text = format!("where this program is: {error}");
+        Failure::local("tally.file", text, hint)
+    })
 }
 
 /// Prints the agent's events.

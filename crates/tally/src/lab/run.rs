@@ -16,7 +16,7 @@ use perf::run::{AUDIT_FAILED, Events, Options, RUN_FAILED, samples_names};
 use perf::topology::{Host, Placement};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::agent::read_token;
+use super::agent::{read_token, this_program};
 use super::dry;
 use super::scenario::Opening;
 use crate::demo::progress::colour;
@@ -197,15 +197,6 @@ pub(crate) fn options(title: String, full: bool) -> Result<Options, Failure> {
         samples: None,
         agents: None,
         hosts: Placement::default(),
-    })
-}
-
-/// Returns the path of this program.
-pub(super) fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
-        let hint = "Run it by its path.";
-        let text = format!("where this program is: {error}");
-        Failure::local("tally.file", text, hint)
     })
 }
 

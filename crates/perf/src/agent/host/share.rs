@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::order::{Answer, Order, ProcessEvent};
 use super::program::NodeKind;
-use super::share_paths::{resolve, resolve_new};
+use super::share_paths::{refused, resolve, resolve_new};
 use crate::measure::{DiskUse, ProcessKey, whole_micros};
 use crate::topology::host::{
     Host, HostError, HostProcess, NodeFolder, Readiness, Seen, ThisMachine, Wanted,
@@ -252,7 +252,7 @@ impl Share {
     /// Describes a program of the agent's own executable in a folder of this share.
     fn program(&self, name: String, folder: &str, words: &[&str]) -> Result<Program, HostError> {
         let folder = NodeFolder::on_this_machine(resolve(self.folder.path(), folder)?);
-        Ok(Program::node(name, &self.binary, &folder, words))
+        Ok(folder.program(name, &self.binary, words))
     }
 
     fn kill(&self, number: u32) -> Result<Option<i32>, HostError> {
@@ -306,13 +306,6 @@ impl Drop for Share {
 /// Locks. A thread that panicked has left the collection whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn refused(message: impl ToString) -> HostError {
-    HostError::Refused {
-        host: String::new(),
-        message: message.to_string(),
-    }
 }
 
 #[cfg(test)]

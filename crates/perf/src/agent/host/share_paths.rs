@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::share::refused;
 use crate::topology::host::HostError;
 
 /// Networks of one coordinator at most.
@@ -44,6 +43,13 @@ pub(super) fn resolve(folder: &Path, path: &str) -> Result<PathBuf, HostError> {
         }
     }
     Ok(whole)
+}
+
+pub(super) fn refused(message: impl ToString) -> HostError {
+    HostError::Refused {
+        host: String::new(),
+        message: message.to_string(),
+    }
 }
 
 #[cfg(test)]

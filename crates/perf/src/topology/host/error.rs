@@ -1,9 +1,6 @@
 //! Why a host does not do something.
 
-use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
-
-use crate::topology::codes::ERRORS;
 
 pub(crate) const LOST: &str = "lab.host_lost";
 pub(crate) const REFUSED: &str = "lab.host_refused";
@@ -63,20 +60,5 @@ impl HostError {
             what: what.to_string(),
             source,
         }
-    }
-}
-
-impl Coded for HostError {
-    fn code(&self) -> &'static str {
-        match self {
-            HostError::System { .. } => "lab.system",
-            HostError::Failed { .. } => "lab.bootstrap",
-            HostError::Refused { .. } => REFUSED,
-            HostError::Lost { .. } => LOST,
-        }
-    }
-
-    fn hint(&self) -> &'static str {
-        ErrorInfo::action_of(ERRORS, self.code())
     }
 }

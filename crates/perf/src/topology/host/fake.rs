@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use super::{Host, HostError, HostProcess, Looking, Seen, Wanted};
+use super::error::HostError;
+use super::machine::{Host, HostProcess, Looking, Seen, Wanted};
+use super::program::Program;
 use crate::measure::{DiskUse, ProcessKey};
-use crate::topology::process::Program;
 
 /// A host that is gone.
 #[derive(Debug)]

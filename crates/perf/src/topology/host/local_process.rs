@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{HostError, HostProcess, Readiness};
+use super::error::HostError;
+use super::machine::{HostProcess, Readiness};
+use super::program::{Program, signal};
 use crate::topology::affinity::spawn_on;
-use crate::topology::process::{Program, signal};
 
 /// Interval between two checks for the exit.
 const POLL: Duration = Duration::from_millis(2);

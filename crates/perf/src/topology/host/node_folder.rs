@@ -5,7 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Host, HostError, this_machine};
+use super::error::HostError;
+use super::machine::Host;
+use super::program::{Program, READY};
+use super::this_machine::this_machine;
 
 /// Upper limit on nested folders of settings.
 const DEPTH_MAX: u32 = 8;
@@ -33,6 +36,20 @@ impl NodeFolder {
             host: this_machine(),
             there: here.clone(),
             here,
+        }
+    }
+
+    /// Describes a program of the node: this executable with these words and the node's folder.
+    pub(crate) fn program(&self, name: String, binary: &Path, words: &[&str]) -> Program {
+        let words = words.iter().map(|word| (*word).to_owned());
+        let place = self.there("").to_string_lossy().into_owned();
+        Program {
+            name,
+            binary: binary.to_owned(),
+            arguments: words.chain([place]).collect(),
+            environment: Vec::new(),
+            log: self.there("node.log"),
+            ready_marker: READY.into(),
         }
     }
 

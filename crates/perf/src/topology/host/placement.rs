@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Host, HostError, this_machine};
+use super::error::HostError;
+use super::machine::Host;
+use super::this_machine::this_machine;
 use crate::topology::network_error::NetworkError;
 
 /// Interval between two checks for a host that is gone.

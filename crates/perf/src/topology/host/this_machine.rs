@@ -11,12 +11,13 @@ use std::sync::Arc;
 use pgserver::free_ports;
 use rustix::process::Signal;
 
+use super::error::HostError;
 use super::local_process::LocalProcess;
-use super::{Host, HostError, HostProcess, Looking, Seen, Wanted};
+use super::machine::{Host, HostProcess, Looking, Seen, Wanted};
+use super::program::{Program, signal};
 use crate::measure::{DiskUse, ProcessKey};
 use crate::topology::affinity;
 use crate::topology::copy::{copy_folder, remove_folder};
-use crate::topology::process::{Program, signal};
 
 /// Rounds of looking for ports that are free at an address as well.
 const ROUNDS_MAX: usize = 64;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::depot::Depot;
 use super::mock::MockSizes;
 use super::stored::{SENDER, sizes, upload};
+use crate::workload::boxed::{Boxed, done};
 use crate::workload::ended::{Failed, Tried};
 use crate::workload::registry::Make;
-use crate::workload::traits::{Boxed, Prepares, Worker, Workload, done};
+use crate::workload::traits::{Prepares, Worker, Workload};
 use crate::workload::{KnobError, Knobs, Site};
 
 /// The kind, a one-line description, and the constructor.

@@ -11,11 +11,12 @@ use super::cache::{Care, care};
 use super::depot::Depot;
 use super::mock::MockSizes;
 use super::stored::{SENDER, Stored, sizes, upload};
+use crate::workload::boxed::Boxed;
 use crate::workload::codes::{NO_FOLDER, WORKER_PANICKED};
 use crate::workload::ended::{Failed, Tried};
 use crate::workload::registry::Make;
 use crate::workload::starter::{Start, Starter};
-use crate::workload::traits::{Boxed, Prepares, Worker, Workload};
+use crate::workload::traits::{Prepares, Worker, Workload};
 use crate::workload::transfer::used_up;
 use crate::workload::{KnobError, Knobs, Site};
 

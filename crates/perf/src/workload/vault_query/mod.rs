@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use api::VaultQuery;
 
+use super::boxed::Boxed;
 use super::codes::BAD_ANSWER;
 use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Prepares, Worker, Workload};
+use super::traits::{Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 use questions::NAMES;
 use stock::{ASKED, BANKS};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Group, lines};
+use super::group::Group;
+use super::lines;
 use crate::plan::{NoChecks, Options, PointPlan, is_same_work, parse};
 use crate::report::headline::{is_numeric, main_metric};
 use crate::results::{Report, Scenario};
