@@ -48,7 +48,7 @@ impl Evidence {
         }
         let together: Option<Vec<f64>> = stretches.iter().map(cores).collect();
         let memory = |is_database: bool| {
-            let all = stretches.iter().flat_map(|stretch| processes(stretch));
+            let all = stretches.iter().flat_map(processes);
             let bytes = largest_memory(all.filter(|one| one.is_database() == is_database));
             bytes.map(|bytes| bytes as f64 / MB)
         };

@@ -244,7 +244,15 @@ mod tests {
     fn each_series_has_an_exponent_and_each_point_a_base() {
         type Points<'a> = &'a [(&'a [&'a str], u64)];
         type Compared<'a> = &'a [(&'a str, &'a str, f64)];
-        let tables: [(&str, &[&str], Points<'_>, &[(&str, f64)], Compared<'_>); 5] = [
+        type Exponents<'a> = &'a [(&'a str, f64)];
+        type Table<'a> = (
+            &'a str,
+            &'a [&'a str],
+            Points<'a>,
+            Exponents<'a>,
+            Compared<'a>,
+        );
+        let tables: [Table<'_>; 5] = [
             (
                 OUTSTANDING,
                 &["outstanding"],

@@ -202,7 +202,8 @@ fn a_file_that_is_no_saved_run_is_refused() {
     let folder = folder(&quotable("issue"));
     let path = folder.path().join("runs/issue.json");
     let saved = read(&path).expect("readable");
-    let changes: [(&str, fn(&mut Report), &str); 4] = [
+    type Change = (&'static str, fn(&mut Report), &'static str);
+    let changes: [Change; 4] = [
         (
             "two scenarios",
             |report| report.scenarios.push(report.scenarios[0].clone()),
