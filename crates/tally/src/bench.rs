@@ -38,8 +38,8 @@ pub struct BenchArgs {
     /// Length of the overload in seconds (`load`).
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     overload_seconds: u32,
-    /// Seconds of measured load, on one node and on four (`chain`).
-    #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u32).range(5..=3600))]
+    /// Seconds of measured load, on one node and on four: four blocks or more, so that the rate is one of blocks (`chain`).
+    #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u32).range(20..=3600))]
     chain_seconds: u32,
     /// Transactions of the chain that a new node joins (`chain`).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]

@@ -176,7 +176,7 @@ impl Jtl {
 impl Drop for Jtl {
     fn drop(&mut self) {
         if self.writer.is_some() {
-            // A run that failed without ending the file keeps what it has measured. Nobody is left to be told of an error.
+            // A failed run keeps its rows. An error has no caller to go to.
             let _ = self.finish(false);
         }
         // Removes an incomplete file. A complete one has been renamed.

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &BenchArgs) -> Result<Value, Failure> {
         "chain_sync_tx": synced.transactions,
         "chain_history_tps": synced.history_per_s,
         "chain_rss_mb_max": rss_mb_max([&rate]).max(synced.rss_mb_max),
-        "chain_to_block_p50_s": metric(four, "to_block_p50_s").unwrap_or_default(),
+        "chain_to_block_p50_s": metric(four, "to_block_p50_s").ok(),
         "chain_fork_depth_max": metric(four, "fork_depth_max")?,
         "machine": machine(&report.machine),
     }))

@@ -84,7 +84,7 @@ impl Cost {
         let stretches: Vec<&Stretch> = stretches.collect();
         let which = &which;
         let picked = |stretch: &'a Stretch| processes(stretch).filter(move |one| which(one));
-        // Database servers do not count what they send.
+        // Database servers have no counter of sent bytes.
         let counting = |stretch: &'a Stretch| {
             let is_alone = picked(stretch).all(|process| process.is_database());
             picked(stretch).filter(move |process| is_alone || !process.is_database())

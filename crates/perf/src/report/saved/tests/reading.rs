@@ -59,7 +59,7 @@ fn a_single_long_repeat_keeps_the_intervals_of_its_drifts() {
     }
 }
 
-/// What a test changes in a saved run.
+/// A change that a test makes in a saved run.
 type Change = fn(&mut Point);
 
 #[test]
