@@ -307,13 +307,4 @@ impl Context {
     pub(crate) fn peer_work(&self) -> impl Iterator<Item = (PartyId, PeerWork)> + '_ {
         self.budgets.figures(self.now.monotonic)
     }
-
-    /// Returns the number of the commit that makes the records of this round durable.
-    pub(crate) fn shown_by(&self) -> u64 {
-        if self.round.batch.is_empty() {
-            self.commits.handed()
-        } else {
-            self.commits.next()
-        }
-    }
 }

@@ -76,8 +76,9 @@ impl Round {
 
 /// The effects of a durable commit.
 pub(crate) struct Submitted {
-    number: u64,
     pub(crate) recorded: Vec<TxId>,
+    /// The position of the ledger's last transaction.
+    pub(crate) last_seq: u64,
     pub(crate) changes: Vec<ViewChange>,
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct Submitted {
 pub(crate) struct Commits {
     handed: u64,
     durable: u64,
-    waiting: VecDeque<Submitted>,
+    waiting: VecDeque<(u64, Submitted)>,
 }
 
 impl Commits {
@@ -122,24 +123,15 @@ impl Commits {
     }
 
     /// Hands out the commit of a round, and returns its number.
-    pub(crate) fn submit(&mut self, recorded: Vec<TxId>, changes: Vec<ViewChange>) -> u64 {
+    pub(crate) fn submit(&mut self, submitted: Submitted) -> u64 {
         self.handed += 1;
-        let number = self.handed;
-        self.waiting.push_back(Submitted {
-            number,
-            recorded,
-            changes,
-        });
-        number
+        self.waiting.push_back((self.handed, submitted));
+        self.handed
     }
 
     /// Returns the next commit up to a number whose effects have not been carried out.
     pub(crate) fn pop(&mut self, upto: u64) -> Option<Submitted> {
-        let front = self.waiting.front()?;
-        if front.number <= upto {
-            self.waiting.pop_front()
-        } else {
-            None
-        }
+        let (_, submitted) = self.waiting.pop_front_if(|(number, _)| *number <= upto)?;
+        Some(submitted)
     }
 }

@@ -1,6 +1,6 @@
 //! Microseconds per selection with a million states in the view: `cargo run --release -p vault --example selection_speed`.
 //!
-//! The view is simulated by a sorted map. One step of a payer is: select, record (`spend`), durable (`apply`: the coins gone,
+//! The view is simulated by a sorted map. One step of a payer is: select, record, durable (`apply`: the coins gone,
 //! the change there), ended (`release`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -141,7 +141,7 @@ fn run(coins: u64, first_quantity: u64, spenders: u64, payments: u64, quantity: 
             let refs: Vec<StateRef> = states.iter().map(|s| s.reference).collect();
             seq += 1;
             let began = Instant::now();
-            selection.spend(&refs);
+            selection.record(seq, &refs);
             spent_in += began.elapsed();
             let change = refs.iter().map(|r| view.take(r)).sum::<u64>() - 1;
             let mut changes: Vec<ViewChange> = refs
@@ -168,7 +168,7 @@ fn run(coins: u64, first_quantity: u64, spenders: u64, payments: u64, quantity: 
                 state: row.coin,
             })));
             let began = Instant::now();
-            queue.extend(selection.apply(changes, now()));
+            queue.extend(selection.apply(seq, changes, now()));
             queue.extend(selection.release(flow, now()));
             spent_in += began.elapsed();
             states_moved += refs.len() as u64;

@@ -2,10 +2,9 @@
 
 use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, FlowStep, FlowStepped};
 use flow::{SessionMessage, SleepClocks};
-use ledger::{PartyId, SelectionRequest, SignedTransaction, StateRef, TxId};
+use ledger::{PartyId, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, Moment, Timestamp};
 
-use crate::command::SelectionCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Action, Token};
@@ -13,7 +12,7 @@ use crate::figures::{CacheFigures, Figures};
 use crate::flows::Flows;
 use crate::flows::caller::{Caller, client_of};
 use crate::flows::clients::{Clients, LiveFlow};
-use crate::flows::waits::{EffectId, HeldSelect};
+use crate::flows::waits::EffectId;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, journal_row, split_journal_row};
 
@@ -177,7 +176,7 @@ impl Flows {
         id: TxId,
         context: &mut Context,
     ) {
-        self.clients.recorded(flow, id, context.shown_by());
+        self.clients.recorded(flow, id);
         self.complete(flow, effect, EffectResult::Done, context);
     }
 
@@ -230,35 +229,6 @@ impl Flows {
         now: Moment,
     ) -> bool {
         self.waits.sleep(effect, until, clocks, trusts_wall, now)
-    }
-
-    /// Returns the request if all records of its flow are durable. Otherwise holds it until they are, and returns `None`.
-    pub(super) fn hold_select(
-        &mut self,
-        (flow, effect): EffectId,
-        request: SelectionRequest,
-        context: &Context,
-    ) -> Option<SelectionRequest> {
-        let recorded_in = self.clients.live(&flow).and_then(|live| live.recorded_in);
-        let durable = context.commits.durable();
-        let Some(number) = recorded_in.filter(|number| *number > durable) else {
-            return Some(request);
-        };
-        let held = HeldSelect {
-            flow,
-            effect,
-            request,
-        };
-        self.waits.hold(number, held);
-        None
-    }
-
-    /// Makes the selections that waited for commits up to a number, which are durable.
-    pub(crate) fn release_selects(&mut self, number: u64, context: &mut Context) {
-        while let Some(held) = self.waits.released(number) {
-            let (effect, request) = ((held.flow, held.effect), held.request);
-            context.command(SelectionCommand::Select { effect, request });
-        }
     }
 
     /// Gives their result to effects that wait for a time which has passed.

@@ -34,8 +34,6 @@ pub struct LiveFlow {
     pub transactions: Vec<TxId>,
     /// The number of them that its journal holds.
     pub journaled: usize,
-    /// The commit that shows the last transaction it recorded.
-    pub recorded_in: Option<u64>,
     /// The latest progress step.
     pub step: &'static str,
     /// Why it is parked.
@@ -186,10 +184,9 @@ impl Clients {
         true
     }
 
-    /// Notes that a flow recorded a transaction in commit `number`.
-    pub fn recorded(&mut self, flow: FlowId, id: TxId, number: u64) {
+    /// Notes that a flow recorded a transaction.
+    pub fn recorded(&mut self, flow: FlowId, id: TxId) {
         let live = self.live.entry(flow).or_default();
-        live.recorded_in = Some(number);
         // After a restart a flow may repeat the step that recorded it.
         if live.transactions.len() < OUTCOME_TRANSACTIONS_MAX && !live.transactions.contains(&id) {
             live.transactions.push(id);

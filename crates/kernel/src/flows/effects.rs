@@ -99,10 +99,7 @@ impl Flows {
                 ..
             } => ask(effect, party, service, body, context),
             EffectRequest::SelectStates(request) => {
-                let request = self.hold_select(effect, request, context);
-                request.and_then(|request| {
-                    pass_on(SelectionCommand::Select { effect, request }, context)
-                })
+                pass_on(SelectionCommand::Select { effect, request }, context)
             }
             EffectRequest::Verify {
                 transaction,

@@ -1,4 +1,4 @@
-//! Waits of flows inside the kernel: for a time, a transaction, a commit. Indexed both ways, so that giving up one wait, or
+//! Waits of flows inside the kernel: for a time or a transaction. Indexed both ways, so that giving up one wait, or
 //! all of a flow, costs a logarithm.
 //!
 //! # Invariants
@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flow::{FlowId, SleepClocks};
-use ledger::{SelectionRequest, TxId};
+use ledger::TxId;
 use primitives::collections::HashMap;
 use primitives::{Moment, Monotonic, Timestamp};
 
@@ -15,17 +15,6 @@ use crate::part::Part;
 
 /// An effect of a flow.
 pub(crate) type EffectId = (FlowId, u32);
-
-/// A selection that waits until the records of its own flow are durable, so that it can see them.
-#[derive(Clone, Debug)]
-pub(crate) struct HeldSelect {
-    /// The flow.
-    pub flow: FlowId,
-    /// The effect.
-    pub effect: u32,
-    /// The wish.
-    pub request: SelectionRequest,
-}
 
 /// A time that a flow waits for.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +32,6 @@ enum Waited {
         judged: Option<Deadline>,
     },
     Transaction(TxId),
-    Commit(u64),
 }
 
 /// The waits of all flows, indexed by effect and by event. Bounded by the effects that live flows may have outstanding.
@@ -57,7 +45,6 @@ pub(crate) struct Waits {
     put_off: BTreeSet<EffectId>,
     times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
-    commits: BTreeMap<(u64, EffectId), HeldSelect>,
 }
 
 impl Part for Waits {
@@ -75,7 +62,6 @@ impl Waits {
             put_off: BTreeSet::new(),
             times: BTreeSet::new(),
             transactions: HashMap::default(),
-            commits: BTreeMap::new(),
         }
     }
 
@@ -155,7 +141,7 @@ impl Waits {
     fn wait_on(&mut self, effect: EffectId, trusts_wall: bool, now: Moment) -> bool {
         let judged = match self.of.get(&effect) {
             Some(Waited::Time { judged, .. }) => *judged,
-            Some(Waited::Transaction(_) | Waited::Commit(_)) | None => None,
+            Some(Waited::Transaction(_)) | None => None,
         };
         self.cancel(effect);
         judged.is_some_and(|deadline| self.wait(effect, deadline, trusts_wall, now))
@@ -181,23 +167,6 @@ impl Waits {
         effects
     }
 
-    /// Keeps a coin selection until a commit is durable.
-    pub(crate) fn hold(&mut self, number: u64, select: HeldSelect) {
-        let effect = (select.flow, select.effect);
-        self.of.insert(effect, Waited::Commit(number));
-        self.commits.insert((number, effect), select);
-    }
-
-    /// Takes out a coin selection whose commit is at most `number`.
-    pub(super) fn released(&mut self, number: u64) -> Option<HeldSelect> {
-        let ((waits_for, effect), _) = self.commits.first_key_value()?;
-        if *waits_for > number {
-            return None;
-        }
-        self.of.remove(effect);
-        self.commits.pop_first().map(|(_, select)| select)
-    }
-
     /// Ends the wait of an effect without an answer.
     pub(crate) fn cancel(&mut self, effect: EffectId) {
         match self.of.remove(&effect) {
@@ -205,9 +174,6 @@ impl Waits {
             Some(Waited::Time { at, .. }) => {
                 self.times.remove(&(at, effect));
                 self.put_off.remove(&effect);
-            }
-            Some(Waited::Commit(number)) => {
-                self.commits.remove(&(number, effect));
             }
             Some(Waited::Transaction(id)) => {
                 if let Some(effects) = self.transactions.get_mut(&id) {
@@ -230,9 +196,6 @@ impl Waits {
 
 #[cfg(test)]
 mod tests {
-    use ledger::TokenId;
-    use primitives::Hash;
-
     use super::*;
 
     const TRUSTED: bool = true;
@@ -241,21 +204,6 @@ mod tests {
 
     fn effect(flow: u8, number: u32) -> EffectId {
         (FlowId([flow; 16]), number)
-    }
-
-    fn select(flow: u8) -> HeldSelect {
-        let token = TokenId::from_hash(Hash::ZERO);
-        let request = SelectionRequest {
-            token,
-            quantity: 1,
-            notary: None,
-            deadline_ms: 1,
-        };
-        HeldSelect {
-            flow: FlowId([flow; 16]),
-            effect: 9,
-            request,
-        }
     }
 
     /// Returns a moment at which both clocks show the same time.
@@ -404,8 +352,6 @@ mod tests {
         waits.sleep(effect(2, 1), Timestamp::from_ms(5), PAUSE, TRUSTED, at(0));
         waits.for_transaction(effect(1, 3), id);
         waits.for_transaction(effect(2, 2), id);
-        waits.hold(4, select(1));
-        waits.hold(3, select(2));
         assert!(waits.expects(&id));
         assert_eq!(
             waits.next_time(Monotonic::START),
@@ -415,13 +361,7 @@ mod tests {
         assert_eq!(waits.due(at(15), TRUSTED), Some(effect(2, 1)));
         waits.cancel(effect(1, 1));
         assert_eq!(waits.due(at(15), TRUSTED), None);
-        assert_eq!(
-            waits.released(3).map(|held| held.flow),
-            Some(FlowId([2; 16]))
-        );
-        assert!(waits.released(3).is_none());
         waits.cancel_flow(FlowId([1; 16]));
-        assert!(waits.released(9).is_none());
         assert_eq!(waits.due(at(u64::MAX - 1), TRUSTED), None);
         assert_eq!(waits.recorded(&id), BTreeSet::from([effect(2, 2)]));
         assert!(!waits.expects(&id) && waits.of.is_empty());

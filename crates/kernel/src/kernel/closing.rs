@@ -3,6 +3,7 @@
 use crate::event::Action;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
+use crate::round::Submitted;
 
 impl Kernel {
     /// Commits the round. If the round writes nothing, and has no actions or waits for no earlier commit, its actions are performed at
@@ -20,7 +21,12 @@ impl Kernel {
             out.extend(round.then);
             return;
         }
-        let number = self.context.commits.submit(round.recorded, round.changes);
+        let submitted = Submitted {
+            recorded: round.recorded,
+            last_seq: self.book.last_seq(),
+            changes: round.changes,
+        };
+        let number = self.context.commits.submit(submitted);
         self.context.figures.commits += 1;
         self.context.figures.commit_rows += round.batch.writes.len() as u64;
         let (batch, then) = (round.batch.finish(), round.then);
@@ -43,11 +49,11 @@ impl Kernel {
             for id in &done.recorded {
                 self.book.durable(id);
             }
-            self.selection.durable(done.changes, &mut self.context);
+            self.selection
+                .durable(done.last_seq, done.changes, &mut self.context);
         }
         self.route(reads)?;
         self.parts_committed(number);
-        self.flows.release_selects(number, &mut self.context);
         Ok(())
     }
 }

@@ -131,7 +131,7 @@ impl Kernel {
         let seq = self.book.record(Arc::clone(transaction), context);
         self.integrity.recorded(transaction, context);
         self.contradictions.recorded(wire.inputs(), seq, context);
-        self.selection.recorded(wire.inputs(), context);
+        self.selection.recorded(seq, wire.inputs(), context);
         let facts = self.contract_checks.take_facts(transaction, context);
         let changes = self.keys.recorded(seq, wire, facts, context, reads)?;
         self.schedule

@@ -108,18 +108,16 @@ impl CoinSelection {
         }
     }
 
-    /// Notes the states that a transaction consumes, which is being recorded in this round.
-    pub(crate) fn recorded(&mut self, inputs: &[StateRef], context: &mut Context) {
+    /// Notes a transaction that is being recorded in this round, and the states that it consumes.
+    pub(crate) fn recorded(&mut self, seq: u64, inputs: &[StateRef], context: &mut Context) {
         Quarantine::end(&self.selection, inputs, context);
-        self.selection.spend(inputs);
+        self.selection.record(seq, inputs);
     }
 
-    /// Takes over changes of the vault that are durable.
-    pub(crate) fn durable(&mut self, changes: Vec<ViewChange>, context: &mut Context) {
-        if !changes.is_empty() {
-            let out = self.selection.apply(changes, context.now.monotonic);
-            pass_on(out, context);
-        }
+    /// Takes over the changes of the vault by transactions up to a position, which are durable.
+    pub(crate) fn durable(&mut self, upto: u64, changes: Vec<ViewChange>, context: &mut Context) {
+        let out = self.selection.apply(upto, changes, context.now.monotonic);
+        pass_on(out, context);
     }
 
     /// Returns at most `limit` locks, of all flows or of some, and whether there are more.

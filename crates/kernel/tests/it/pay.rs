@@ -46,6 +46,21 @@ fn cash_is_issued_paid_and_paid_on() {
     assert_eq!(net.nodes[0].disk.count(Table::NotaryStates), 2);
 }
 
+/// The thread that commits answers clients before the kernel learns of the commit.
+#[test]
+fn a_client_pays_at_once_with_what_it_was_told_is_issued() {
+    let mut net = Testnet::new(2);
+    for total in 1..=3 {
+        let issued = net.start(1, "cash.issue", &issue(10), None);
+        let payment = (1, "cash.pay", pay(10, 2));
+        net.follow_ups.insert(issued, payment);
+        net.settle();
+        assert_eq!(net.ended(issued), Ok(true));
+        assert_eq!(net.ended(issued + 1), Ok(true), "payment {total}");
+        assert_eq!([1, 2].map(|node| net.balance(node)), [0, total * 10]);
+    }
+}
+
 #[test]
 fn many_payments_of_one_coin_wait_for_each_other() {
     let mut net = Testnet::new(2);

@@ -27,6 +27,8 @@ pub(super) struct Waiter {
     /// The last ledger sequence that the selection had applied when the request arrived. An older sum of the view cannot prove
     /// that funds are lacking.
     pub(super) arrived_seq: u64,
+    /// The last ledger sequence recorded when the request arrived. The request is not refused before it is durable.
+    pub(super) recorded_seq: u64,
 }
 
 /// The waiting requests for one token, in their order and by the notary that they name.

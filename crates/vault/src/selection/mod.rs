@@ -1,7 +1,7 @@
 //! Soft locks and coin selection on a bounded working set.
 //!
 //! ```text
-//!  request, release, spend ──┐                        ┌─► Selected { flow, number, states }
+//!  request, release, record ─┐                        ┌─► Selected { flow, number, states }
 //!  apply (durable changes) ──┼──► purses, lines ──────┼─► Failed   { flow, number, error }
 //!  refilled, tick ───────────┘                        └─► Refill   { token, from, limit, at_least_seq }
 //! ```
@@ -11,11 +11,12 @@
 //! - The requests for one token are served in the order of arrival, except that those of flows that hold states already go
 //!   first. A waiting request blocks later ones only at the notaries that it can be served from. A request is served completely
 //!   or not at all. It fails for lack of funds only if unconsumed states, locked ones included, did not suffice at some moment
-//!   since it came.
+//!   after everything that was recorded when it came had become durable. A client may learn that its coins are durable, and
+//!   pay with them, before the selection learns it.
 //! - Each operation costs `O(log n)` for every state it moves. A request that cannot be served adds no cost to other requests.
 //!
 //! # Correctness
-//! The caller must call [`Selection::spend`] when a transaction is *recorded*, before its flow can be released. Otherwise a
+//! The caller must call [`Selection::record`] when a transaction is *recorded*, before its flow can be released. Otherwise a
 //! coin that is about to be consumed would be free for a moment. It must call [`Selection::apply`] when the transaction is
 //! *durable*, in the order of the ledger.
 
@@ -28,7 +29,7 @@ mod purse;
 mod refill;
 mod serve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{SelectionRequest, StateRef, TokenId};
 use primitives::Monotonic;
@@ -62,9 +63,15 @@ pub struct Selection {
     refills_void: u64,
     /// Tokens whose waiting requests may be served now.
     touched: Vec<TokenId>,
+    /// Tokens with a request that cannot be refused before this ledger sequence is durable.
+    unjudged: BTreeSet<(u64, TokenId)>,
     free_bytes: usize,
     waiting: usize,
-    /// The last ledger sequence applied.
+    /// The last ledger sequence recorded, durable or not.
+    recorded_seq: u64,
+    /// The last ledger sequence that is durable here.
+    durable_seq: u64,
+    /// The last one of them that changed the vault. The view comes this far, and may never come further.
     seq: u64,
     tickets: u64,
     out: Vec<SelectionOutput>,
@@ -86,8 +93,11 @@ impl Selection {
             refills_asked: 0,
             refills_void: 0,
             touched: Vec::new(),
+            unjudged: BTreeSet::new(),
             free_bytes: 0,
             waiting: 0,
+            recorded_seq: ledger_seq,
+            durable_seq: ledger_seq,
             seq: ledger_seq,
             tickets: 0,
             out: Vec::new(),
@@ -142,6 +152,7 @@ impl Selection {
                 deadline: deadline.unwrap_or(Monotonic::MAX),
                 deadline_ms: request.deadline_ms,
                 arrived_seq: self.seq,
+                recorded_seq: self.recorded_seq,
             };
             self.open_purse(request.token);
             self.join(request.token, place, waiter);
@@ -165,8 +176,10 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Marks these inputs of a recorded transaction, durable or not, as spent: they are never selected again.
-    pub fn spend(&mut self, inputs: &[StateRef]) {
+    /// Takes note of a transaction recorded at this ledger sequence, durable or not. Its inputs are never selected again.
+    pub fn record(&mut self, seq: u64, inputs: &[StateRef]) {
+        assert!(seq > self.recorded_seq, "the ledger only grows");
+        self.recorded_seq = seq;
         for reference in inputs {
             match self.holdings.get(reference) {
                 Some(Slot::Held { .. }) => self.holdings.pass_to_ledger(reference),
@@ -184,8 +197,18 @@ impl Selection {
         }
     }
 
-    /// Applies the changes of transactions that are durable now, in the order of the ledger.
-    pub fn apply(&mut self, changes: Vec<ViewChange>, now: Monotonic) -> Vec<SelectionOutput> {
+    /// Applies the changes of the transactions up to this ledger sequence, which are durable now, in the order of the ledger.
+    pub fn apply(
+        &mut self,
+        upto: u64,
+        changes: Vec<ViewChange>,
+        now: Monotonic,
+    ) -> Vec<SelectionOutput> {
+        assert!(
+            self.durable_seq <= upto && upto <= self.recorded_seq,
+            "transactions become durable in order, after they are recorded"
+        );
+        self.durable_seq = upto;
         for change in changes {
             match change {
                 ViewChange::Consumed(consumed) => {
@@ -197,6 +220,17 @@ impl Selection {
                     self.on_produced(&produced);
                 }
             }
+        }
+        assert!(
+            self.seq <= upto,
+            "changes are those of durable transactions"
+        );
+        while let Some((seq, token)) = self.unjudged.pop_first() {
+            if seq > upto {
+                self.unjudged.insert((seq, token));
+                break;
+            }
+            self.touch(token);
         }
         self.finish(now)
     }

@@ -41,6 +41,13 @@ pub(super) enum Verdict {
     Fragmented,
 }
 
+impl Verdict {
+    /// Returns whether the request fails.
+    pub(super) fn refuses(&self) -> bool {
+        matches!(self, Verdict::Insufficient { .. } | Verdict::Fragmented)
+    }
+}
+
 /// Maximum number of ledger sequences whose produced quantities are counted separately while a refill is outstanding. Further
 /// ones are added to the last.
 const PRODUCED_MAX: usize = 1_024;

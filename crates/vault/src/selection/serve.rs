@@ -51,7 +51,12 @@ impl Selection {
                 }
                 continue;
             }
-            let error = match purse.judge(waiter, |pool| self.is_full(pool)) {
+            let mut verdict = purse.judge(waiter, |pool| self.is_full(pool));
+            if verdict.refuses() && self.durable_seq < waiter.recorded_seq {
+                self.unjudged.insert((waiter.recorded_seq, token));
+                verdict = Verdict::Wait;
+            }
+            let error = match verdict {
                 Verdict::Insufficient { available } => SelectionError::InsufficientFunds {
                     token,
                     wanted: waiter.quantity,

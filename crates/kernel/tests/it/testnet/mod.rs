@@ -83,6 +83,11 @@ pub struct Testnet {
     /// The true time of day, in milliseconds.
     pub now: u64,
     pub replies: BTreeMap<u64, Reply>,
+    /// Flows that a client starts when it gets the reply with this token: the node, the flow and its arguments. They run as far
+    /// as they can before the node learns that the commit behind the reply is durable.
+    pub follow_ups: BTreeMap<u64, (usize, &'static str, String)>,
+    /// The node that does not learn yet of its durable commits, and their numbers.
+    late_commits: Option<(usize, Vec<u64>)>,
     pub logs: Vec<String>,
     /// Flows that were started for states, and refusals of those that were not, as the nodes tell it.
     pub scheduled: Vec<Scheduled>,
@@ -218,6 +223,8 @@ impl Testnet {
             nodes: nodes.collect(),
             now: BEGINNING_MS,
             replies: BTreeMap::new(),
+            follow_ups: BTreeMap::new(),
+            late_commits: None,
             logs: Vec::new(),
             scheduled: Vec::new(),
             crashes: Vec::new(),

@@ -103,7 +103,10 @@ impl Testnet {
                         self.down(node);
                         return;
                     }
-                    self.tell(node, Event::Committed { number });
+                    match &mut self.late_commits {
+                        Some((late, numbers)) if *late == node => numbers.push(number),
+                        _ => self.tell(node, Event::Committed { number }),
+                    }
                 }
                 Action::Send { peer, bytes, .. } => {
                     let most = self.network.parameters().max_message_bytes;
@@ -120,6 +123,17 @@ impl Testnet {
                 Action::Reply { token, reply } => {
                     let before = self.replies.insert(token.0, reply);
                     assert!(before.is_none(), "two replies to {token:?}");
+                    if let Some((node, flow, args)) = self.follow_ups.remove(&token.0) {
+                        self.late_commits = Some((node, Vec::new()));
+                        self.start(node, flow, &args, None);
+                        self.settle();
+                        let (_, late) = self.late_commits.take().expect("kept until now");
+                        // The last of them tells of the commit behind the reply as well.
+                        self.mail.extend(
+                            late.into_iter()
+                                .map(|number| (node, Event::Committed { number })),
+                        );
+                    }
                 }
                 Action::View { seq, changes, .. } => self.nodes[node].show(seq, changes),
                 Action::Quarantined(state) => {

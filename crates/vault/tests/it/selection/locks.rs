@@ -45,10 +45,10 @@ fn what_flows_hold_is_told_until_it_is_spent_or_given_back() {
     let (few, more) = selection.locks(None, 4);
     assert_eq!((few.len(), more), (4, false));
 
-    selection.spend(&[coin_ref(2, 1)]);
+    selection.record(5, &[coin_ref(2, 1)]);
     assert_eq!(told(&selection, None), all[1..], "recorded, so nobody's");
     selection.release(flow(2), at(2_000));
     assert_eq!(told(&selection, None), all[3..]);
-    selection.apply(vec![consumed(coin_ref(1, 7), 5)], at(2_000));
+    selection.apply(5, vec![consumed(coin_ref(1, 7), 5)], at(2_000));
     assert_eq!(told(&selection, None), []);
 }

@@ -21,6 +21,8 @@ const NOTARIES: u64 = 2;
 enum Op {
     /// A payment to us: a transaction with these outputs.
     Receive(u64, Vec<(u64, u64)>),
+    /// A transaction without a state of ours. The view learns nothing of it.
+    Witness,
     /// A flow asks.
     Request {
         token: u64,
@@ -53,6 +55,7 @@ fn op() -> impl Strategy<Value = Op> {
     let coins = proptest::collection::vec((1..60u64, 0..NOTARIES), 1..4);
     prop_oneof![
         3 => (0..TOKENS, coins).prop_map(|(token, coins)| Op::Receive(token, coins)),
+        1 => Just(Op::Witness),
         6 => (0..TOKENS, 1..100u64, proptest::option::of(0..NOTARIES), prop_oneof![Just(5u64), Just(10_000)])
             .prop_map(|(token, quantity, notary, ms)| Op::Request { token, quantity, notary, ms }),
         3 => (0..50usize, 0..40u64).prop_map(|(which, change)| Op::Spend { which, change }),
@@ -83,7 +86,8 @@ struct Waiter {
     quantity: u64,
     notary: Option<PartyId>,
     deadline: u64,
-    arrived_seq: u64,
+    /// The last sequence recorded when it came, durable or not.
+    recorded_seq: u64,
     held_something: bool,
 }
 
@@ -95,6 +99,8 @@ struct World {
     recorded: Vec<(u64, Vec<ViewChange>)>,
     seq: u64,
     durable: u64,
+    /// The last durable transaction that changed the vault. The view comes no further.
+    changed: u64,
     view: u64,
     now: u64,
     flows: u64,
@@ -113,6 +119,7 @@ impl World {
             recorded: Vec::new(),
             seq: 0,
             durable: 0,
+            changed: 0,
             view: 0,
             now: 1,
             flows: 0,
@@ -146,7 +153,7 @@ impl World {
                 quarantined: false,
             });
         }
-        self.selection.spend(&refs);
+        self.selection.record(seq, &refs);
         self.recorded.push((seq, changes));
     }
 
@@ -154,6 +161,7 @@ impl World {
         let now = at(self.now);
         match op {
             Op::Receive(token, outputs) => self.record(*token, &[], outputs),
+            Op::Witness => self.record(0, &[], &[]),
             Op::Request {
                 token: of,
                 quantity,
@@ -183,7 +191,7 @@ impl World {
                     quantity: *quantity,
                     notary: request.notary,
                     deadline: self.now + ms,
-                    arrived_seq: self.durable,
+                    recorded_seq: self.seq,
                     held_something: self.coins.iter().any(|c| c.locked == Some(number)),
                 });
                 let out = self
@@ -228,11 +236,14 @@ impl World {
                 }
                 let (seq, changes) = self.recorded.remove(0);
                 self.durable = seq;
-                let out = self.selection.apply(changes, now);
+                if !changes.is_empty() {
+                    self.changed = seq;
+                }
+                let out = self.selection.apply(seq, changes, now);
                 self.check(out);
             }
             Op::View(all) => {
-                self.view = self.view.max(self.durable.saturating_sub(u64::from(!all)));
+                self.view = self.view.max(self.changed.saturating_sub(u64::from(!all)));
             }
             Op::Answer => self.answer(),
             Op::Tick(ms) => {
@@ -330,6 +341,11 @@ impl World {
                         self.refills.iter().all(|r| r.token != request.token),
                         "one refill of a token at a time"
                     );
+                    assert!(
+                        request.at_least_seq <= self.changed,
+                        "the view never comes to {}",
+                        request.at_least_seq
+                    );
                     self.refills.push(request);
                 }
                 SelectionOutput::Selected {
@@ -420,7 +436,7 @@ impl World {
 
     fn check_failed(&mut self, number: u64, error: &SelectionError) {
         let (_, waiter) = self.take_waiter(number);
-        let moments = waiter.arrived_seq..=self.durable;
+        let moments = waiter.recorded_seq..=self.durable;
         let most_of = |states: usize, seq: u64| {
             let usable = self.usable_at(&waiter, seq).into_values();
             let best = usable.map(|mut coins| {

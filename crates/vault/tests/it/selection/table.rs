@@ -16,8 +16,8 @@ enum Do<'a> {
     AskAt(u64, u64, u64, u64),
     /// The view holds these coins and nothing else: `(sequence, output, quantity)`.
     Answer(&'a [(u64, u32, u64)], u64),
-    /// A transaction that consumes these outputs is recorded.
-    Spend(&'a [(u64, u32)]),
+    /// A transaction is recorded at this sequence and consumes these outputs.
+    Record(u64, &'a [(u64, u32)]),
     /// It is durable, at this sequence.
     Consume(&'a [(u64, u32)], u64),
     /// It is durable, consumes one coin and gives another one back.
@@ -60,7 +60,7 @@ fn event(selection: &mut Selection, of: &Party, event: &Do<'_>) -> String {
             let coins = coins
                 .iter()
                 .map(|(i, q)| produced(token(1), row(*seq, *i, *q, of)));
-            selection.apply(coins.collect(), now)
+            selection.apply(*seq, coins.collect(), now)
         }
         Ask(number, quantity, ms) => {
             let wish = wish(token(1), *quantity, None, *ms);
@@ -77,17 +77,17 @@ fn event(selection: &mut Selection, of: &Party, event: &Do<'_>) -> String {
             let total = coins.iter().map(|(_, _, q)| u128::from(*q)).sum();
             selection.refilled(token(1), rows, *seq, total, false, now)
         }
-        Spend(coins) => {
-            selection.spend(&refs(coins));
+        Record(seq, coins) => {
+            selection.record(*seq, &refs(coins));
             Vec::new()
         }
         Consume(coins, seq) => {
             let coins = refs(coins).into_iter().map(|coin| consumed(coin, *seq));
-            selection.apply(coins.collect(), now)
+            selection.apply(*seq, coins.collect(), now)
         }
         Change((seq, index), by, quantity) => {
             let given = produced(token(1), row(*by, 0, *quantity, of));
-            selection.apply(vec![consumed(coin_ref(*seq, *index), *by), given], now)
+            selection.apply(*by, vec![consumed(coin_ref(*seq, *index), *by), given], now)
         }
         Release(number) => selection.release(flow(*number), now),
         Tick(ms) => selection.tick(at(*ms)),
@@ -130,7 +130,7 @@ fn hundreds_wait_for_one_coin_and_all_are_served_in_turn() {
     let mut coin = (1, 0);
     for number in 0..500 {
         let seq = 2 + number;
-        run(Spend(&[coin]));
+        run(Record(seq, &[coin]));
         assert_eq!(run(Release(number)), "", "what is spent is not free again");
         let rest = 999 - number;
         let served = run(Change(coin, seq, rest));
@@ -165,11 +165,27 @@ fn change_on_its_way_is_funds_too() {
         (Ask(1, 10, 9), "refill"),
         (Answer(&[(1, 0, 100)], 1), "1:100"),
         (Ask(2, 50, 9), ""),
-        (Spend(&[(1, 0)]), ""),
+        (Record(2, &[(1, 0)]), ""),
         (Release(1), ""),
-        (Produce(2, &[(0, 90)]), "2:90"),
-        (Consume(&[(1, 0)], 2), ""),
+        (Change((1, 0), 2, 90), "2:90"),
         (Ask(3, 100, 9), "3!vault.insufficient_funds"),
+    ]);
+}
+
+/// A client may learn that its coins are durable, and pay with them, before the selection learns it.
+#[test]
+fn nothing_is_refused_before_what_was_recorded_is_durable() {
+    check(&[
+        (Record(1, &[]), ""),
+        (Ask(1, 10, 9), "refill"),
+        (Ask(2, 5, 9), ""),
+        (Answer(&[], 0), ""),
+        (Record(2, &[]), ""),
+        (Ask(3, 7, 9), ""),
+        (Produce(1, &[(0, 10)]), "1:10"),
+        (Record(3, &[(1, 0)]), ""),
+        (Produce(2, &[(0, 6)]), "2:6"),
+        (Consume(&[(1, 0)], 3), "3!vault.insufficient_funds"),
     ]);
 }
 
@@ -205,6 +221,7 @@ fn deadlines() {
 #[test]
 fn an_answer_from_before_is_asked_for_again() {
     check(&[
+        (Record(7, &[]), ""),
         (Produce(7, &[(0, 10)]), ""),
         (Ask(1, 10, 9), "refill"),
         (Answer(&[], 6), "refill"),
@@ -216,7 +233,7 @@ fn an_answer_from_before_is_asked_for_again() {
 fn what_was_consumed_meanwhile_is_not_taken_from_an_answer() {
     check(&[
         (Ask(1, 10, 9), "refill"),
-        (Spend(&[(1, 0)]), ""),
+        (Record(2, &[(1, 0)]), ""),
         (Answer(&[(1, 0, 10), (1, 1, 4)], 1), ""),
         (Consume(&[(1, 0)], 2), "1!vault.insufficient_funds"),
         (Ask(2, 4, 9), "2:4"),
@@ -296,7 +313,7 @@ fn states_that_are_named_are_locked_all_or_none() {
         &of,
         &Answer(&[(1, 0, 10), (1, 1, 4), (1, 2, 5)], 1),
     );
-    event(&mut selection, &of, &Spend(&[(1, 2)]));
+    event(&mut selection, &of, &Record(2, &[(1, 2)]));
     // Flow 1 holds the first coin, the second is free, the third is being consumed, the fourth unknown here.
     let [held, free, spent, unknown] = [0, 1, 2, 7].map(|index| coin_ref(1, index));
     let lines: &[(u64, &[ledger::StateRef], Option<&str>)] = &[
