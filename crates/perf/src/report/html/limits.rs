@@ -1,6 +1,7 @@
 //! Shows the share of the machine's limits that the point of the headline figure used.
 
 use super::figure::figure;
+use super::tables::table;
 use crate::report::chart::{Bar, bars};
 use crate::report::digest::{Digest, NEAR};
 use crate::report::figures::figure as number;
@@ -77,9 +78,12 @@ fn explained(limits: Option<&Limits>) -> String {
     })
     .collect();
     format!(
-        "<div><div class=\"scroll\"><table><thead><tr><th class=\"l\">This machine alone</th><th>at most</th></tr></thead><tbody>{rows}\
-         </tbody></table></div><p class=\"dim small\">Measured before the run, each alone. A bar can pass its limit: the limits of \
+        "<div>{}<p class=\"dim small\">Measured before the run, each alone. A bar can pass its limit: the limits of \
          signatures are one core's, and commits of several nodes run side by side. If a bar passes its limit several times, the machine \
-         was probably busy when the limit was measured.</p></div>"
+         was probably busy when the limit was measured.</p></div>",
+        table(
+            "<th class=\"l\">This machine alone</th><th>at most</th>",
+            &rows
+        )
     )
 }

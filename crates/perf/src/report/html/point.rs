@@ -3,7 +3,7 @@
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
-use super::tables::table;
+use super::tables::{parts, table};
 use super::timeline::{Drawn, line, p99_of_second};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
 use crate::report::figures::{bytes, figure as number, too_few_samples};
@@ -285,6 +285,15 @@ fn stretches(point: &Point) -> String {
         .iter()
         .filter(|(_, cell)| shown().any(|stretch| cell(stretch).is_some()))
         .collect();
+    if columns.is_empty() {
+        return "<p class=\"dim\">Nothing was measured.</p>".to_owned();
+    }
+    parts(&columns, 1)
+        .map(|part| stretches_table(point, part))
+        .collect()
+}
+
+fn stretches_table(point: &Point, columns: &[&Column]) -> String {
     let head: String = columns
         .iter()
         .map(|(name, _)| format!("<th>{name}</th>"))
@@ -301,11 +310,9 @@ fn stretches(point: &Point) -> String {
             .collect();
         format!("<tr><td>{}</td>{cells}</tr>", at + 1)
     };
-    let rows: String = shown().enumerate().map(row).collect();
-    match rows.is_empty() {
-        true => "<p class=\"dim\">Nothing was measured.</p>".to_owned(),
-        false => table(&format!("<th>Repeat</th>{head}"), &rows),
-    }
+    let shown = point.stretches.iter().take(STRETCHES_MAX);
+    let rows: String = shown.enumerate().map(row).collect();
+    table(&format!("<th>Repeat</th>{head}"), &rows)
 }
 
 /// Returns the figures by kind of work over all repeats, if there are several kinds.

@@ -10,6 +10,10 @@ use crate::results::{LATENCY_PERCENTILES, Point, Scenario, Support, TO_BLOCK_PER
 
 /// Maximum number of points in the tables of the page. The CSV has all.
 pub const POINTS_MAX: usize = 400;
+/// Number of columns that a page on a desk has room for.
+const COLUMNS_MAX: usize = 11;
+/// Least number of columns of a part of a wide table, beside those that each part has.
+const COLUMNS_MIN: usize = 4;
 /// Maximum number of codes in the table of errors.
 const FAULTS_MAX: usize = 60;
 
@@ -29,7 +33,7 @@ fn axes(scenario: &Scenario) -> String {
         .collect()
 }
 
-/// Returns a table in a box that scrolls if it is wider than the page.
+/// Returns a table in a box that scrolls if it is wider than the page. On a phone, the page's script stacks its cells.
 pub fn table(head: &str, rows: &str) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -56,15 +60,54 @@ fn columns(scenario: &Scenario) -> Vec<&str> {
     names
 }
 
+/// Returns tables of a desk's width with these columns in equal parts. Each begins with the first `fixed` columns of the rows.
+pub fn parts<T>(columns: &[T], fixed: usize) -> impl Iterator<Item = &[T]> {
+    let most = COLUMNS_MAX.saturating_sub(fixed).max(COLUMNS_MIN);
+    let tables = columns.len().div_ceil(most).max(1);
+    // Without columns there is no part.
+    columns.chunks(columns.len().div_ceil(tables).max(1))
+}
+
 /// Points by metrics.
 pub fn metrics(scenario: &Scenario) -> String {
     let names = columns(scenario);
     if names.is_empty() {
         return "<p class=\"dim\">Nothing was measured.</p>".to_owned();
     }
+    let has_figures = |point: &&Point| {
+        names.iter().any(|name| {
+            point.summary.metrics.contains_key(*name) || point.support(name) != Support::Enough
+        })
+    };
+    let points: Vec<&Point> = scenario.points.iter().filter(has_figures).collect();
     let metrics: Vec<Metric> = names.iter().map(|name| Metric::named(name)).collect();
+    let mut out: String = parts(&metrics, scenario.axes.len())
+        .map(|part| metrics_table(scenario, &points, part))
+        .collect();
+    out.push_str(
+        "<p class=\"dim small\">± is half the 95 % confidence interval over the repeats. If it is half of the figure or more, the \
+         repeats support no single figure, and the interval stands in its place. Processor time, commits and bytes of a unit are \
+         sums over all nodes.</p>",
+    );
+    let notes = [
+        (
+            beyond(points.len(), POINTS_MAX),
+            "more points are in report.csv",
+        ),
+        (
+            scenario.points.len() - points.len(),
+            "points have no figures",
+        ),
+    ];
+    for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
+        out.push_str(&format!("<p class=\"dim small\">{count} {note}.</p>"));
+    }
+    out
+}
+
+fn metrics_table(scenario: &Scenario, points: &[&Point], metrics: &[Metric]) -> String {
     let mut head = axes(scenario);
-    for metric in &metrics {
+    for metric in metrics {
         let unit = match metric.unit {
             "" => "&nbsp;",
             "/s" => "a second",
@@ -73,10 +116,10 @@ pub fn metrics(scenario: &Scenario) -> String {
         head.push_str(&format!("<th>{}<br>{unit}</th>", words(&metric.brief, 40)));
     }
     let mut rows = String::new();
-    for point in scenario.points.iter().take(POINTS_MAX) {
+    for point in points.iter().take(POINTS_MAX) {
         rows.push_str("<tr>");
         rows.push_str(&cases(scenario, point));
-        for metric in &metrics {
+        for metric in metrics {
             let found = point.summary.metrics.get(&metric.name);
             rows.push_str(&match (found, point.support(&metric.name)) {
                 (None, Support::TooFew(samples)) => {
@@ -101,15 +144,7 @@ pub fn metrics(scenario: &Scenario) -> String {
         }
         rows.push_str("</tr>");
     }
-    let left_out = beyond(scenario.points.len(), POINTS_MAX);
-    let more = match left_out {
-        0 => String::new(),
-        count => format!("<p class=\"dim small\">{count} more points are in report.csv.</p>"),
-    };
-    let note = "<p class=\"dim small\">± is half the 95 % confidence interval over the repeats. If it is half of the figure or more, the \
-                repeats support no single figure, and the interval stands in its place. Processor time, commits and bytes of a unit are \
-                sums over all nodes.</p>";
-    table(&head, &rows) + note + &more
+    table(&head, &rows)
 }
 
 /// Errors by code over all points.
