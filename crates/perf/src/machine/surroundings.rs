@@ -21,10 +21,14 @@ pub(super) fn virtual_machine() -> String {
     in_words(&text("/proc/cpuinfo"), &product.join(" "))
 }
 
+/// Returns whether a machine is virtual, by its `/proc/cpuinfo`; `None` if that does not say.
+fn is_virtual(cpuinfo: &str) -> Option<bool> {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
 fn in_words(cpuinfo: &str, product: &str) -> String {
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    let is_guest = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
-    match (is_guest, product) {
+    match (is_virtual(cpuinfo), product) {
         (None, _) => String::new(),
         (Some(false), _) => "no".to_owned(),
         (Some(true), "") => "yes".to_owned(),
@@ -44,12 +48,17 @@ pub(super) fn disk(folder: &Path) -> String {
         .into_iter()
         .map(|queue| text(&format!("{device}/{queue}/rotational")))
         .find(|text| !text.is_empty());
-    let kind = match rotates.as_deref().map(str::trim) {
-        Some("0") => ", not rotating",
-        Some("1") => ", rotating",
+    let is_virtual = is_virtual(&text("/proc/cpuinfo"));
+    mount.in_words(kind(rotates.as_deref().map(str::trim), is_virtual))
+}
+
+/// Returns the kind of a disk by the kernel's flag. A virtual machine has a virtual disk, whose flag does not tell what is below it.
+fn kind(rotates: Option<&str>, is_virtual: Option<bool>) -> &'static str {
+    match (rotates, is_virtual) {
+        (Some("0"), Some(false)) => ", not rotating",
+        (Some("1"), Some(false)) => ", rotating",
         _ => "",
-    };
-    mount.in_words(kind)
+    }
 }
 
 /// A line of `/proc/self/mountinfo`.
@@ -181,6 +190,19 @@ mod tests {
                 .as_ref()
                 .map(|one| (one.device.as_str(), one.kind.as_str()));
             assert_eq!(found, expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_a_virtual_disk_is_not_known() {
+        for (rotates, is_virtual, expected) in [
+            (Some("0"), Some(false), ", not rotating"),
+            (Some("1"), Some(false), ", rotating"),
+            (Some("1"), Some(true), ""),
+            (Some("1"), None, ""),
+            (None, Some(false), ""),
+        ] {
+            assert_eq!(kind(rotates, is_virtual), expected);
         }
     }
 
