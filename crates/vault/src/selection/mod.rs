@@ -113,7 +113,8 @@ impl Selection {
         }
     }
 
-    /// Requests states for a flow; the answer comes under the same `number`, now or later.
+    /// Requests states for a flow; the answer comes under the same `number`, now or later. The time until its deadline begins now, also
+    /// if coins of the flow itself are not durable yet.
     pub fn request(
         &mut self,
         flow: FlowKey,
