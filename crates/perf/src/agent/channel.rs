@@ -187,11 +187,27 @@ pub(super) struct Sender {
 impl Sender {
     /// Sends a message, waiting for room.
     pub async fn send(&self, message: &impl Serialize) -> Result<(), Gone> {
+        self.place().await?.send(message)
+    }
+
+    /// Waits for the place of a message in the queue. Dropping the future loses nothing.
+    pub async fn place(&self) -> Result<Place<'_>, Gone> {
+        self.to.reserve().await.map(Place).map_err(|_| Gone)
+    }
+}
+
+/// The place of a message in the queue.
+pub(super) struct Place<'a>(mpsc::Permit<'a, Vec<u8>>);
+
+impl Place<'_> {
+    /// Sends the message.
+    pub fn send(self, message: &impl Serialize) -> Result<(), Gone> {
         let mut frame = vec![0; 4];
         serde_json::to_writer(&mut frame, message).map_err(|_| Gone)?;
         let length = u32::try_from(frame.len() - 4).map_err(|_| Gone)?;
         frame[..4].copy_from_slice(&length.to_be_bytes());
-        self.to.send(frame).await.map_err(|_| Gone)
+        self.0.send(frame);
+        Ok(())
     }
 }
 

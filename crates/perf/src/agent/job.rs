@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use client::Endpoint;
 use tokio::sync::mpsc;
 
+use super::chain;
 use super::channel::{Channel, Gone, Sender};
-use super::wire::{Ask, COORDINATOR_SILENCE_MAX, Job, NodeAccess, Progress, Tell};
+use super::wire::{Ask, COORDINATOR_SILENCE_MAX, Job, Progress, Tell};
+use crate::chain::watch::PoolWatch;
 use crate::load::Live;
 use crate::load::engine::{
     self, Clock, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice, SliceSink, Stop,
@@ -31,7 +32,7 @@ pub(super) async fn run(
     channel: &mut Channel<Ask>,
     workloads: &Workloads,
 ) -> Result<String, Gone> {
-    let (site, mix) = match set_up(&job, workloads).await {
+    let (site, mix, _watches) = match set_up(&job, workloads).await {
         Ok(ready) => ready,
         Err(failed) => return tell_failure(channel, failed).await,
     };
@@ -47,7 +48,7 @@ pub(super) async fn run(
     let left = site.books();
     let stretch = Box::new(stretch);
     rest.books = site.with_books(|books| books.drain());
-    rest.books.join(left.only_stores());
+    rest.books.join(left.only_stores(), |at_ms| at_ms);
     let rest = Box::new(rest);
     channel.send(&Tell::Ended { stretch, rest }).await?;
     Ok(words)
@@ -63,31 +64,34 @@ async fn tell_failure(channel: &Channel<Ask>, failed: Failed) -> Result<String, 
     Ok(words)
 }
 
-async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>), Failed> {
+async fn set_up(
+    job: &Job,
+    workloads: &Workloads,
+) -> Result<(Arc<Site>, Arc<Mix>, Vec<PoolWatch>), Failed> {
     let bad = |message: String| Failed::new("lab.bad_job", message);
     if job.workers > WORKERS_MAX {
         return Err(bad(format!("more than {WORKERS_MAX} workers")));
     }
-    let endpoint = |node: &NodeAccess| Endpoint {
-        address: node.address.clone(),
-        server_name: node.server_name.clone(),
-        root_pem: node.root_pem.clone(),
-        token: node.token.clone(),
-    };
     let streams = job.streams.clamp(1, STREAMS_MAX);
     let banks = job.banks.iter();
-    let banks = banks.map(|node| SiteNode::connect(node.name.clone(), endpoint(node), streams));
+    let banks = banks.map(|node| SiteNode::connect(node.name.clone(), node.endpoint(), streams));
     let banks: Vec<SiteNode> = banks.collect::<Result<_, _>>()?;
     // Detects unreachable nodes before the stretch begins.
     for bank in &banks {
         bank.client().health().await?;
     }
-    let site = Arc::new(Site::new(banks, None, job.seed));
+    let mut site = Site::new(banks, None, job.seed);
+    let mut watches = Vec::new();
+    if let Some(job) = &job.chain {
+        let (chain, begun) = chain::site(job).await?;
+        (site, watches) = (site.with_chain(chain), begun);
+    }
+    let site = Arc::new(site);
     site.restore(job.books.clone());
     let mix = Mix::new(workloads, &job.work, job.mix_seed);
     let mix = Arc::new(mix.map_err(|error| bad(error.to_string()))?);
     mix.set_up(&site, job.workers).await?;
-    Ok((site, mix))
+    Ok((site, mix, watches))
 }
 
 /// Runs from readiness to the end. Returns `None` if the stretch never begins.
@@ -188,10 +192,15 @@ impl Reporter {
     async fn run(&mut self) -> Gone {
         loop {
             tokio::time::sleep(REPORT_EVERY).await;
-            let mut progress = self.progress(self.live.read().outstanding);
+            let outstanding = self.live.read().outstanding;
+            let to = self.to.clone();
+            let Ok(place) = to.place().await else {
+                return Gone;
+            };
+            // The end of the load may drop this future, but not between the books and their place.
+            let mut progress = self.progress(outstanding);
             progress.books = self.site.with_books(|books| books.drain());
-            let report = Tell::Report(Box::new(progress));
-            if self.to.send(&report).await.is_err() {
+            if place.send(&Tell::Report(Box::new(progress))).is_err() {
                 return Gone;
             }
         }

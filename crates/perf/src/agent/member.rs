@@ -226,7 +226,7 @@ fn lead(begin_us: u64, following: &Following) -> Duration {
 /// Takes in a report.
 fn take(progress: Progress, ahead_us: i64, following: &Following, slices: &mut Vec<Slice>) {
     let Following { site, around, .. } = following;
-    site.with_books(|books| books.join(progress.books));
+    site.with_books(|books| books.join(progress.books, |at_ms| ours(at_ms, ahead_us)));
     for mut slice in progress.slices {
         slice.second.at_ms = ours(slice.second.at_ms, ahead_us);
         let second = &slice.second;

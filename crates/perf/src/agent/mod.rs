@@ -12,9 +12,10 @@
 //! like its own.
 //!
 //! Modules in reading order: `address`, `channel` (TLS, proofs, frames) and `wire` (messages). `serve` and `job` are the
-//! agent. `connect`, `team`, `member`, `split` and `merge` are the coordinator. `host` has nodes run by agents.
+//! agent, which reaches a chain through `chain`. `connect`, `team`, `member`, `split` and `merge` are the coordinator. `host` has nodes run by agents.
 
 mod address;
+mod chain;
 mod channel;
 mod connect;
 mod error;
@@ -34,4 +35,4 @@ pub use error::{AgentError, ERRORS};
 pub use handle::Agents;
 pub use host::{AgentHost, HostAddress};
 pub use serve::{Agent, Said};
-pub use team::{Task, Team, TeamOutcome};
+pub use team::{ChainTask, Task, Team, TeamOutcome};

@@ -14,20 +14,19 @@ use super::error::{AgentError, LOST};
 use super::member::{Following, Halt, Member};
 use super::merge::{Part, merge};
 use super::split;
-use super::wire::{Job, NodeAccess};
+use super::wire::{ChainJob, Job, NodeAccess};
+use crate::chain::backlog::Share;
 use crate::load::engine::knee::{Next, Search, meets};
 use crate::load::engine::{Clock, LoadEnvironment, Real, Settings};
 use crate::measure::whole_micros;
-use crate::plan::{Knee, Load, Open, Shape, Work};
+use crate::plan::{ChainPlan, ChainServers, Knee, Load, Open, Shape, Work};
 use crate::results::{Stretch, Trial};
-use crate::workload::{Failed, Site, SiteBooks};
+use crate::workload::{Failed, Site, SiteBooks, UNITS_EACH};
 
 /// Delay between the readiness of all agents and the beginning, so that the message reaches all of them.
 const LEAD: Duration = Duration::from_millis(300);
 /// Between two signs of life to agents that wait for others.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
-/// Numbers of units that one agent may use in a stretch.
-const UNITS_EACH: u64 = 1 << 36;
 /// After an agent's death: how often and how many times it is looked at whether its flows have come to rest.
 const SETTLE_EVERY: Duration = Duration::from_millis(500);
 const SETTLE_LOOKS_MAX: u32 = 120;
@@ -39,12 +38,48 @@ pub struct Task {
     pub banks: Vec<(String, Endpoint)>,
     /// Streams that each agent opens to each.
     pub streams: u32,
+    /// A chain instead of banks.
+    pub chain: Option<ChainTask>,
     /// The scenario's work.
     pub work: Vec<Work>,
     /// Decides which work a unit is.
     pub mix_seed: u64,
     /// Maximum number of workers of an open loop, over all agents.
     pub workers_max: u32,
+}
+
+/// A chain to load, and how agents reach its nodes.
+#[derive(Clone)]
+pub struct ChainTask {
+    plan: ChainPlan,
+    nodes: Vec<Endpoint>,
+}
+
+impl ChainTask {
+    /// Returns the task for a chain. `nodes` are those of ours; the plan has the addresses of servers of the Ardor/Nxt family.
+    #[must_use]
+    pub fn new(plan: &ChainPlan, nodes: &[Endpoint]) -> Self {
+        let is_ours = matches!(plan.target, Some(ChainServers::Tally(_)));
+        Self {
+            plan: ChainPlan {
+                // Agents need neither the folders nor the settings of nodes.
+                target: plan.target.clone().filter(|_| !is_ours),
+                settings: BTreeMap::new(),
+                ..plan.clone()
+            },
+            nodes: nodes.to_vec(),
+        }
+    }
+
+    fn job(&self, share: Share) -> ChainJob {
+        let nodes = self.nodes.iter().enumerate();
+        let node = |(at, endpoint)| NodeAccess::new(&format!("node-{}", at + 1), endpoint);
+        ChainJob {
+            plan: self.plan.clone(),
+            nodes: nodes.map(node).collect(),
+            share,
+        }
+    }
 }
 
 /// The outcome of a stretch.
@@ -168,6 +203,9 @@ impl Team {
         let counts = split::counts(settings, &weights, &loads);
         let stagger = split::stagger(load, self.members.len());
         let busy = loads.iter().filter(|load| load.is_some()).count();
+        let working = weights.iter().zip(&loads);
+        let working = working.filter_map(|(weight, load)| load.as_ref().map(|_| *weight));
+        let all = working.fold(0u32, u32::saturating_add);
         let mut dealt = site.with_books(|books| books.deal(busy)).into_iter();
         let units = UNITS_EACH * busy as u64;
         let mut units_from = around.units.fetch_add(units, Ordering::AcqRel);
@@ -187,7 +225,14 @@ impl Team {
                 settings,
                 around,
                 books,
-                (at as u64, units_from),
+                AgentPart {
+                    at: at as u64,
+                    units_from,
+                    share: Share {
+                        own: weights[at],
+                        all,
+                    },
+                },
             );
             units_from += UNITS_EACH;
             preparing.spawn(prepare(member, job, *clock, stagger[at]));
@@ -215,7 +260,7 @@ impl Team {
                 }
                 Ok((member, books, Err(halt), _)) => {
                     // The agent has done nothing, so its share of the books is returned.
-                    site.with_books(|all| all.join(books));
+                    site.with_books(|all| all.join(books, |at_ms| at_ms));
                     match halt {
                         Halt::Gone => self.lost += 1,
                         Halt::Failed(failed) => {
@@ -232,7 +277,7 @@ impl Team {
         if failure.is_some() || ready.is_empty() || around.stop.is_asked() {
             for (member, books, ..) in ready {
                 member.forget().await;
-                site.with_books(|all| all.join(books));
+                site.with_books(|all| all.join(books, |at_ms| at_ms));
                 idle.push(member);
             }
             self.members = idle;
@@ -360,6 +405,15 @@ async fn prepare(
     (member, books, ahead, stagger)
 }
 
+/// What tells one agent of a load from the others.
+struct AgentPart {
+    /// Its position.
+    at: u64,
+    /// Its first unit's number.
+    units_from: u64,
+    share: Share,
+}
+
 fn job(
     task: &Task,
     load: Load,
@@ -367,7 +421,7 @@ fn job(
     settings: &Settings,
     around: &LoadEnvironment,
     books: SiteBooks,
-    (at, units_from): (u64, u64),
+    part: AgentPart,
 ) -> Job {
     let workers = match &load {
         Load::Closed(closed) => closed.outstanding,
@@ -377,15 +431,10 @@ fn job(
     let banks = task.banks.iter();
     Job {
         banks: banks
-            .map(|(name, endpoint)| NodeAccess {
-                name: name.clone(),
-                address: endpoint.address.clone(),
-                server_name: endpoint.server_name.clone(),
-                root_pem: endpoint.root_pem.clone(),
-                token: endpoint.token.clone(),
-            })
+            .map(|(name, endpoint)| NodeAccess::new(name, endpoint))
             .collect(),
         streams: task.streams,
+        chain: task.chain.as_ref().map(|chain| chain.job(part.share)),
         work: task.work.clone(),
         mix_seed: task.mix_seed,
         load,
@@ -393,8 +442,8 @@ fn job(
         warm_up_us: whole_micros(settings.warm_up),
         measured_us: whole_micros(settings.measured),
         count,
-        seed: settings.seed ^ at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        units_from,
+        seed: settings.seed ^ part.at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        units_from: part.units_from,
         unfinished_after_us: whole_micros(settings.unfinished_after),
         books,
         rows: around.samples.is_some(),

@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use api::SecretText;
+use client::Endpoint;
 use serde::{Deserialize, Serialize};
 
 use super::host::{Answer, Facts, Order, ProcessEvent, Trouble};
+use crate::chain::backlog::Share;
 use crate::load::engine::{SampleRow, Slice};
-use crate::plan::{Load, Work};
+use crate::plan::{ChainPlan, Load, Work};
 use crate::results::Stretch;
 use crate::workload::SiteBooks;
 
 /// Version of these messages. Both ends must use the same one.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// The version of this program, which must be the same too: agents run the workloads' code.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// An agent treats a coordinator that sends no message for this long as gone.
@@ -111,6 +113,8 @@ pub(super) struct Job {
     pub banks: Vec<NodeAccess>,
     /// Streams to each.
     pub streams: u32,
+    /// A chain instead of banks.
+    pub chain: Option<ChainJob>,
     pub work: Vec<Work>,
     /// Decides which work a unit is: the same for all agents.
     pub mix_seed: u64,
@@ -129,6 +133,16 @@ pub(super) struct Job {
     pub rows: bool,
 }
 
+/// A chain to load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChainJob {
+    pub plan: ChainPlan,
+    /// The nodes, if they are ours. The plan has the addresses of other servers.
+    pub nodes: Vec<NodeAccess>,
+    /// The agent's share of the load, and of the payments that may wait for a block.
+    pub share: Share,
+}
+
 /// How to reach a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeAccess {
@@ -137,6 +151,27 @@ pub(super) struct NodeAccess {
     pub server_name: String,
     pub root_pem: String,
     pub token: SecretText,
+}
+
+impl NodeAccess {
+    pub fn new(name: &str, endpoint: &Endpoint) -> Self {
+        Self {
+            name: name.to_owned(),
+            address: endpoint.address.clone(),
+            server_name: endpoint.server_name.clone(),
+            root_pem: endpoint.root_pem.clone(),
+            token: endpoint.token.clone(),
+        }
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            address: self.address.clone(),
+            server_name: self.server_name.clone(),
+            root_pem: self.root_pem.clone(),
+            token: self.token.clone(),
+        }
+    }
 }
 
 /// Progress since the last report.

@@ -7,13 +7,28 @@ use serde::{Deserialize, Serialize};
 /// It is the same in every ledger, at the notary and among acknowledged transactions, so every rule of the audit applies
 /// to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "u32", into = "u32")]
 pub struct Sample {
     zero_bits: u32,
 }
 
 /// The number of leading id bits that a sample can use. A sample of one in 2^32 is practically empty.
 const BITS_MAX: u32 = 32;
+
+impl From<u32> for Sample {
+    /// Returns the sample of this many bits, at most those that a sample can use.
+    fn from(zero_bits: u32) -> Self {
+        Self {
+            zero_bits: zero_bits.min(BITS_MAX),
+        }
+    }
+}
+
+impl From<Sample> for u32 {
+    fn from(sample: Sample) -> Self {
+        sample.zero_bits
+    }
+}
 
 impl Sample {
     /// All of them.
@@ -57,6 +72,8 @@ mod tests {
         let ids: Vec<Hash> = (0..4_096u32)
             .map(|number| Hash::plain(&number.to_be_bytes()))
             .collect();
+        let endless: Sample = serde_json::from_str("4000000000").expect("a number");
+        assert_eq!((endless.one_in(), endless.halved()), (1 << 32, endless));
         let mut sample = Sample::ALL;
         let mut within = ids.clone();
         for bits in 0..5 {

@@ -1,6 +1,7 @@
 //! Accepted payments, kept until the audit.
 
 use primitives::Hash;
+use serde::{Deserialize, Serialize};
 
 use super::TxKey;
 use crate::audit::Sample;
@@ -9,7 +10,7 @@ use crate::audit::Sample;
 pub const KEPT_MAX: usize = 4_000_000;
 
 /// A payment that was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Accepted {
     /// Its key.
     pub key: TxKey,
@@ -21,8 +22,9 @@ pub struct Accepted {
 
 /// All accepted payments of a load. Beyond [`KEPT_MAX`] every second one is kept, then every fourth, and so on, chosen by
 /// their keys.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AcceptedPayments {
+    #[serde(skip, default = "kept_max")]
     kept_max: usize,
     kept: Vec<Accepted>,
     total: u64,
@@ -49,15 +51,54 @@ impl AcceptedPayments {
 
     /// Records a payment.
     pub fn accept(&mut self, accepted: Accepted) {
-        self.total += 1;
+        self.total = self.total.saturating_add(1);
         while self.kept.len() >= self.kept_max && self.sample != self.sample.halved() {
-            self.sample = self.sample.halved();
-            let sample = self.sample;
-            self.kept.retain(|kept| is_kept(&kept.key, sample));
+            self.thin_out();
         }
         if is_kept(&accepted.key, self.sample) && self.kept.len() < self.kept_max {
             self.kept.push(accepted);
         }
+    }
+
+    /// Drops every second payment.
+    fn thin_out(&mut self) {
+        self.sample = self.sample.halved();
+        let sample = self.sample;
+        self.kept.retain(|kept| is_kept(&kept.key, sample));
+    }
+
+    /// Takes out all payments since the last call.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let empty = Self {
+            kept_max: self.kept_max,
+            kept: Vec::new(),
+            total: 0,
+            sample: self.sample,
+        };
+        std::mem::replace(self, empty)
+    }
+
+    /// Adds another generator's payments. Their times become those that `at` returns. Sums that do not fit are clipped: only a faulty
+    /// generator reports them.
+    pub fn join(&mut self, other: Self, at: impl Fn(u64) -> u64) {
+        while self.sample.one_in() < other.sample.one_in() {
+            self.thin_out();
+        }
+        let all = self.total.saturating_add(other.total);
+        for accepted in other.kept {
+            self.accept(Accepted {
+                due_ms: at(accepted.due_ms),
+                ..accepted
+            });
+        }
+        self.total = all;
+    }
+
+    /// Returns whether no payment was accepted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
     }
 
     /// Returns how many were accepted in all.
@@ -73,6 +114,10 @@ impl AcceptedPayments {
         kept.sort_unstable();
         (kept, self.sample.one_in())
     }
+}
+
+fn kept_max() -> usize {
+    KEPT_MAX
 }
 
 /// Returns whether a key is kept. A key is a hash, so its beginning is random.
@@ -103,5 +148,15 @@ mod tests {
         let mut few = AcceptedPayments::default();
         few.accept(kept[0]);
         assert_eq!(few.kept(), (vec![kept[0]], 1));
+
+        // The payments of a generator that keeps a share are joined with those of one that keeps all.
+        let text = serde_json::to_string(&books.take()).expect("JSON");
+        assert!(books.is_empty() && books.kept().0.is_empty());
+        let sent: AcceptedPayments = serde_json::from_str(&text).expect("the same");
+        few.join(sent, |due_ms| due_ms + 5);
+        let (joined, of) = few.kept();
+        assert_eq!((few.total(), of), (10_001, every));
+        assert_eq!(joined.len(), kept.len() + 1, "the first one stays");
+        assert_eq!(joined[1].due_ms, 5);
     }
 }

@@ -4,7 +4,7 @@
 //! both.
 //!
 //! Modules in reading order: `target` (the interface), `ours` (our own nodes), `nxt` (the second driver, and a small fake
-//! of such a server). `site` with `backlog` sends payments and limits the waiting ones, and `books` keeps the accepted ones. The unit
+//! of such a server), `connect` (the nodes of a plan). `site` with `backlog` sends payments and limits the waiting ones, and `books` keeps the accepted ones. The unit
 //! itself is the workload `payment`. `watch` with `line` follows a node's main chain as it grows. `audit`, and `analysis`
 //! with `outcome`, evaluate a finished run.
 
@@ -13,6 +13,7 @@ pub mod audit;
 pub mod backlog;
 pub mod books;
 mod codes;
+pub mod connect;
 pub mod line;
 pub mod nxt;
 pub mod ours;

@@ -7,9 +7,12 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::backlog::Backlog;
 use super::{ChainId, ChainTarget, Payment, TxKey};
 use crate::load::Fault;
+use crate::workload::UNITS_EACH;
 
 /// Upper limit on payments that wait for a request to one node. A further unit waits to enter the queue.
 const QUEUE_MAX: usize = 10_000;
+/// Number of generators whose payments have amounts of their own.
+const GENERATORS_APART: u64 = 64;
 /// Upper limit on concurrent batch requests to one node.
 const UNDER_WAY_MAX: usize = 4;
 
@@ -19,6 +22,8 @@ pub struct ChainSite {
     chains: Vec<ChainId>,
     accounts: usize,
     backlog: Option<Arc<Backlog>>,
+    /// Several generators share the load.
+    is_shared: bool,
 }
 
 /// The queue to one node.
@@ -57,6 +62,25 @@ impl ChainSite {
             chains,
             accounts,
             backlog,
+            is_shared: false,
+        }
+    }
+
+    /// Returns the site of one of several generators.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    /// Returns the amount of a unit's payment. Amounts differ, so that no two payments are one transaction, and they are small, so that
+    /// no account runs out.
+    #[must_use]
+    pub fn amount(&self, unit: u64) -> u64 {
+        let (generator, number) = (unit / UNITS_EACH, unit % UNITS_EACH);
+        match self.is_shared {
+            false => unit + 1,
+            true => number * GENERATORS_APART + generator % GENERATORS_APART + 1,
         }
     }
 

@@ -33,7 +33,8 @@ pub struct Chain {
 }
 
 /// A transaction's permanent identifier: its full hash or id.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct TxKey(pub [u8; 32]);
 
 impl TxKey {
@@ -41,6 +42,20 @@ impl TxKey {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         primitives::hex::decode_array(text).map(Self)
+    }
+}
+
+impl From<TxKey> for String {
+    fn from(key: TxKey) -> Self {
+        key.to_string()
+    }
+}
+
+impl TryFrom<String> for TxKey {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("a key has 64 hexadecimal digits")
     }
 }
 

@@ -20,6 +20,30 @@ const BLOCKS_AT_A_TIME: u32 = 100;
 /// next.
 const STEPS_MAX: usize = 64;
 
+/// A watch on the pool of one node, for a backlog. Dropping it ends it.
+pub struct PoolWatch(JoinHandle<()>);
+
+impl PoolWatch {
+    /// Starts to tell a backlog how many payments wait at the node, which has this index among the nodes.
+    #[must_use]
+    pub fn begin(target: Arc<dyn ChainTarget>, backlog: Arc<Backlog>, node: usize) -> Self {
+        Self(tokio::spawn(async move {
+            let mut ticks = interval(EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                look_at_pool(&*target, &backlog, node).await;
+            }
+        }))
+    }
+}
+
+impl Drop for PoolWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// A watch on one node. Dropping it ends it.
 pub struct Watch {
     line: Arc<Mutex<Line>>,
@@ -73,10 +97,15 @@ async fn poll(
     let _ = follow(target, from, epoch, line).await;
     if let Some((backlog, node)) = backlog {
         // The blocks come first: counting can take many calls, and the time of a block must not wait for it.
-        let entered = backlog.look();
-        if let Ok(waiting) = target.waiting().await {
-            backlog.seen(*node, entered, waiting);
-        }
+        look_at_pool(target, backlog, *node).await;
+    }
+}
+
+/// Tells a backlog how many payments wait at a node. A node that does not answer is asked again at the next poll.
+async fn look_at_pool(target: &dyn ChainTarget, backlog: &Backlog, node: usize) {
+    let entered = backlog.look();
+    if let Ok(waiting) = target.waiting().await {
+        backlog.seen(node, entered, waiting);
     }
 }
 
@@ -121,11 +150,12 @@ fn lock(line: &Mutex<Line>) -> std::sync::MutexGuard<'_, Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain::backlog::Share;
     use crate::chain::staged::Staged;
 
     #[tokio::test]
     async fn the_pool_is_read_after_the_blocks_and_only_for_a_backlog() {
-        let backlog = (Arc::new(Backlog::new(10, 1)), 0);
+        let backlog = (Arc::new(Backlog::new(10, 1, Share::WHOLE)), 0);
         for (backlog, calls) in [
             (None, &["status", "blocks"][..]),
             (Some(&backlog), &["status", "blocks", "waiting"]),

@@ -102,9 +102,6 @@ pub enum RunError {
         /// Its failure.
         failed: Failed,
     },
-    /// A scenario about a chain cannot use agents.
-    #[error("a scenario about a chain generates its load here; leave --agent out")]
-    ChainAgents,
     /// A fault of a node cannot be combined with agents.
     #[error("a scenario with run.fault generates its load here; leave --agent out")]
     FaultAgents,
@@ -155,8 +152,7 @@ impl RunError {
             RunError::Network(error) => error.code(),
             RunError::Site(error) => error.code(),
             RunError::Work { failed, .. } => &failed.fault.code,
-            RunError::ChainAgents
-            | RunError::FaultAgents
+            RunError::FaultAgents
             | RunError::ConnectorAgents
             | RunError::FaultMissed(_)
             | RunError::Mix(_) => "lab.bad_scenario",

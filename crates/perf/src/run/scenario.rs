@@ -1,7 +1,5 @@
 //! One scenario: its points, its course, and its findings.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,12 +11,13 @@ use super::event::{Event, Events};
 use super::findings::findings;
 use super::next_stretch::RunContext;
 use super::too_few_cores::{PlannedPoints, on_this_machine};
+use super::works::works;
 use crate::measure::{unix_now, whole_millis};
-use crate::plan::{Plan, PointPlan, Work};
+use crate::plan::{Plan, PointPlan};
 use crate::report::{JTL_BYTES_MAX, Jtl};
 use crate::results::{Finding, Point, Published, Scenario};
 use crate::stats;
-use crate::workload::{Mix, PAYMENT};
+use crate::workload::Mix;
 
 /// Runs these points as those of the scenario. Failures are recorded in the result. `samples` is the file for every unit, if samples
 /// are written.
@@ -156,19 +155,6 @@ fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunEr
     mixes.collect()
 }
 
-/// Returns the work of a point. On a chain it is payments, if nothing else is given.
-fn works(plan: &Plan) -> Cow<'_, [Work]> {
-    if plan.chain.is_none() || !plan.work.is_empty() {
-        return Cow::Borrowed(&plan.work);
-    }
-    Cow::Owned(vec![Work {
-        kind: PAYMENT.to_owned(),
-        label: PAYMENT.to_owned(),
-        weight: 1,
-        knobs: BTreeMap::new(),
-    }])
-}
-
 /// Returns whether a scenario starts nodes of its own.
 fn starts_nodes(plan: &Plan) -> bool {
     match &plan.chain {
@@ -180,9 +166,6 @@ fn starts_nodes(plan: &Plan) -> bool {
 /// Refuses points whose load agents cannot generate.
 fn check_agents(points: &[PointPlan]) -> Result<(), RunError> {
     for PointPlan { plan, .. } in points {
-        if plan.chain.is_some() {
-            return Err(RunError::ChainAgents);
-        }
         if plan.run.fault.is_some() {
             return Err(RunError::FaultAgents);
         }

@@ -9,6 +9,7 @@ use super::event::Event;
 use super::next_stretch::NextStretch;
 use super::own_network::streams;
 use super::target::Target;
+use super::works::works;
 use crate::agent::{Task, TeamOutcome};
 use crate::load::Live;
 use crate::load::engine::{self, LoadEnvironment, Real, SampleSink, Settings, UNFINISHED_AFTER};
@@ -183,7 +184,8 @@ impl Measure<'_> {
         Ok(Task {
             banks: banks?,
             streams: streams(outstanding(&self.next.plan.load)),
-            work: self.next.plan.work.clone(),
+            work: works(self.next.plan).into_owned(),
+            chain: self.target.chain_for_agents(),
             mix_seed: self.next.plan.seed,
             workers_max: OPEN_WORKERS_MAX,
         })

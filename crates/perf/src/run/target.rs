@@ -19,6 +19,7 @@ use super::error::RunError;
 use super::event::Events;
 use super::life::LifeEnd;
 use super::next_stretch::NextStretch;
+use crate::agent::ChainTask;
 use crate::monitor::Subject;
 use crate::topology::PlacedProcess;
 use crate::workload::{Boxed, Site, done};
@@ -51,6 +52,11 @@ pub(super) trait Target: Send {
     /// Returns the process of a node that this run has started, by the node's name, if it runs.
     fn process(&self, node: &str) -> Option<PlacedProcess> {
         let _ = node;
+        None
+    }
+
+    /// Returns the chain and how agents reach its nodes; `None` for other systems.
+    fn chain_for_agents(&self) -> Option<ChainTask> {
         None
     }
 

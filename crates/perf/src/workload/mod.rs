@@ -69,6 +69,7 @@ mod starter;
 mod swap;
 mod traits;
 mod transfer;
+mod units;
 mod vault_query;
 
 pub use attachments::{MockFile, MockReader, MockSizes};
@@ -83,3 +84,4 @@ pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
 pub use site::{Delivered, Site, SiteError, SiteNode, Step};
 pub use traits::{Prepares, Worker, Workload, is_used_up};
+pub use units::UNITS_EACH;

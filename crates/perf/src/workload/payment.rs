@@ -85,8 +85,8 @@ struct Paying {
 }
 
 impl Paying {
-    /// Chooses a unit's payment and its node: nodes in turn, then accounts, then chains. The amount is the counter.
-    fn choose(&self, unit: u64, nodes: usize, accounts: usize) -> (usize, Transfer) {
+    /// Chooses a unit's payment and its node: nodes in turn, then accounts, then chains.
+    fn choose(&self, unit: u64, nodes: usize, accounts: usize, amount: u64) -> (usize, Transfer) {
         let (nodes, accounts) = (nodes.max(1) as u64, accounts.max(2) as u64);
         let chains = self.chains.len() as u64;
         let (node, round) = (unit % nodes, unit / nodes);
@@ -98,7 +98,7 @@ impl Paying {
             chain: self.chains[chain as usize],
             from: from as usize,
             to: to as usize,
-            amount: unit + 1,
+            amount,
         };
         (node as usize, payment)
     }
@@ -112,7 +112,8 @@ impl Worker for Paying {
     fn invoke_due(&self, unit: u64, due: Duration) -> Boxed<'_, Result<Tried, Failed>> {
         Box::pin(async move {
             let chain = self.site.chain()?;
-            let (node, payment) = self.choose(unit, chain.nodes(), chain.accounts());
+            let (nodes, accounts) = (chain.nodes(), chain.accounts());
+            let (node, payment) = self.choose(unit, nodes, accounts, chain.amount(unit));
             let key = chain.pay(node, payment).await?;
             self.site.accepted(Accepted {
                 key,
@@ -132,6 +133,7 @@ mod tests {
     use crate::chain::nxt::fake::{Behaviour, Fake};
     use crate::chain::nxt::{NxtTarget, Options, Signing};
     use crate::chain::{ChainSite, ChainTarget, TxKey};
+    use crate::workload::UNITS_EACH;
 
     /// Returns a site with these chains and ten accounts.
     fn site(nodes: &[Arc<dyn ChainTarget>], chains: &[u8], batch: usize) -> Arc<Site> {
@@ -169,7 +171,7 @@ mod tests {
     fn every_account_pays_on_every_chain_at_every_node_and_amounts_differ() {
         let paying = paying("all", &site(&[], &[1, 2, 3], 1)).expect("the chain is there");
         let chosen: Vec<(usize, Transfer)> = (0..2 * 10 * 3 * 9)
-            .map(|unit| paying.choose(unit, 2, 10))
+            .map(|unit| paying.choose(unit, 2, 10, unit + 1))
             .collect();
         assert!(chosen.iter().all(|(_, payment)| payment.from != payment.to));
         let ways: BTreeSet<_> = chosen
@@ -179,6 +181,23 @@ mod tests {
         assert_eq!(ways.len(), chosen.len(), "each way once");
         let amounts: BTreeSet<u64> = chosen.iter().map(|(_, payment)| payment.amount).collect();
         assert_eq!(amounts.len(), chosen.len());
+    }
+
+    #[test]
+    fn amounts_are_small_and_differ() {
+        let alone = ChainSite::new(&[], Vec::new(), 10, 1, None);
+        let shared = ChainSite::new(&[], Vec::new(), 10, 1, None).shared();
+        for (site, unit, expected) in [
+            (&alone, 0, 1),
+            (&alone, 9_999, 10_000),
+            (&shared, 0, 1),
+            (&shared, 1, 65),
+            (&shared, UNITS_EACH, 2),
+            (&shared, 63 * UNITS_EACH + 1, 128),
+            (&shared, 64 * UNITS_EACH, 1),
+        ] {
+            assert_eq!(site.amount(unit), expected, "{unit}");
+        }
     }
 
     #[tokio::test]

@@ -33,6 +33,7 @@ fn fake(knobs: &str) -> Task {
     Task {
         banks: Vec::new(),
         streams: 1,
+        chain: None,
         work: vec![Work {
             kind: "fake".to_owned(),
             label: "fake".to_owned(),

@@ -18,9 +18,12 @@ use crate::stage::agent::{AgentProcess, token, token_file};
 use crate::stage::command::tally;
 
 fn scenario(load: &str, seconds: f64, repeats: u32) -> Plan {
-    let text = format!(
+    parse(&format!(
         "title = 'From agents'\n[network]\nbanks = 2\n[work]\nkind = 'issue_and_pay'\n[load]\n{load}\n[run]\nwarm_up_s = 0.2\nseconds = {seconds}\nrepeats = {repeats}\n[monitors]\nevery_ms = 200\nmachine = false\n"
-    );
+    ))
+}
+
+fn parse(text: &str) -> Plan {
     let options = plan::Options::default();
     plan::parse("agents", "agents", text.as_bytes(), &options, &NoChecks)
         .unwrap_or_else(|error| panic!("{error}"))
@@ -89,6 +92,41 @@ async fn several_agents_drive_a_network_and_the_audit_is_as_strict_as_ever() {
             audit.transactions
         );
     }
+}
+
+#[tokio::test]
+async fn several_agents_pay_on_a_chain_and_every_payment_is_in_a_block() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = token_file(folder.path());
+    let agents: Vec<AgentProcess> = (0..2).map(|_| AgentProcess::start(&file)).collect();
+    let all: Vec<AgentAddress> = agents.iter().map(AgentProcess::at).collect();
+    // Few payments may wait, so the agents have to see how many do.
+    let plan = parse(
+        "title = 'A chain'\n[chain]\nnodes = 2\nblock_s = 1\nbatch = 20\nwaiting_max = 60\n[load]\noutstanding = 40\n\
+         [run]\nwarm_up_s = 1\nseconds = 6\nrepeats = 1\n[monitors]\nmachine = false\n",
+    );
+    let begun = Instant::now();
+    let result = run(plan, all, Arc::new(|_| {})).await;
+    assert_eq!(result.failure, None, "{result:#?}");
+    let point = &result.points[0];
+    let stretch = &point.stretches[0];
+    assert!(
+        stretch.done > 0 && stretch.faults.is_empty(),
+        "{stretch:#?}"
+    );
+    assert_eq!(stretch.generator.agents, 2);
+    assert!(point.audits[0].clean, "{}", point.audits[0].words);
+    let chain = stretch.chain.as_ref().expect("a chain's result");
+    // The payments of the warm-up are among them. More than may wait came in, so a block has made room.
+    assert!(
+        chain.accepted >= stretch.done && chain.accepted > 60,
+        "{chain:#?}"
+    );
+    assert_eq!(chain.accepted, chain.in_blocks);
+    // Payments are due before their blocks, on the time axis of this run.
+    let to_block = point.summary.metrics["to_block_p50_s"].value;
+    let whole = begun.elapsed().as_secs_f64();
+    assert!(to_block > 0.0 && to_block < whole, "{to_block} of {whole}");
 }
 
 #[tokio::test]

@@ -20,9 +20,10 @@ use super::life::{LifeEnd, lost_host};
 use super::next_stretch::{NextStretch, RunContext};
 use super::shown::Shown;
 use super::target::Target;
+use crate::agent::ChainTask;
 use crate::chain::ChainSite;
 use crate::chain::audit::{self, Audited, Question, Start};
-use crate::chain::backlog::Backlog;
+use crate::chain::backlog::{Backlog, Share};
 use crate::chain::line::Line;
 use crate::chain::outcome::{ResultInput, outcome};
 use crate::chain::watch::Watch;
@@ -94,6 +95,13 @@ impl Target for ChainUnderLoad {
 
     fn process(&self, node: &str) -> Option<PlacedProcess> {
         self.life.as_ref()?.nodes.process(node)
+    }
+
+    fn chain_for_agents(&self) -> Option<ChainTask> {
+        Some(ChainTask::new(
+            &self.plan,
+            self.life.as_ref()?.nodes.endpoints(),
+        ))
     }
 
     fn revive<'a>(&'a mut self, node: &'a str) -> Boxed<'a, Result<(), RunError>> {
@@ -169,7 +177,7 @@ impl ChainLife {
         };
         let targets = nodes.targets();
         let most = plan.waiting_max;
-        let backlog = most.map(|most| Arc::new(Backlog::new(most, targets.len())));
+        let backlog = most.map(|most| Arc::new(Backlog::new(most, targets.len(), Share::WHOLE)));
         let watch = |(at, target)| {
             let backlog = backlog.clone().map(|backlog| (backlog, at));
             Watch::begin(Arc::clone(target), start.height + 1, run.epoch, backlog)

@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use client::Endpoint;
-use primitives::SecretText;
 
 use super::sizes::store_sizes;
 use crate::chain::ChainTarget;
-use crate::chain::nxt::{self, NxtTarget, Signing};
-use crate::chain::ours::{self, TallyTarget};
+use crate::chain::connect;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, ChainServers};
 use crate::report::number;
@@ -23,18 +20,11 @@ use crate::topology::{
     ChainNetwork, HistoryBuilt, NetworkError, PlacedProcess, Placement, chain_endpoint,
 };
 
-/// Time limit for one answer of a server of the Ardor/Nxt family. Overloaded servers are slow.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Returns the passphrases of all test accounts.
-fn passphrases(chain: &ChainPlan) -> Vec<SecretText> {
-    let accounts = chain.accounts.iter();
-    accounts.map(|account| account.passphrase.clone()).collect()
-}
-
 /// The nodes that a stretch runs on.
 pub(super) struct ChainNodes {
     targets: Vec<Arc<dyn ChainTarget>>,
+    /// How to reach nodes of ours; empty for servers of the Ardor/Nxt family.
+    endpoints: Vec<Endpoint>,
     /// The network, if it was brought up for this stretch.
     network: Option<ChainNetwork>,
     /// Payments in the network's blocks before the load.
@@ -51,15 +41,14 @@ impl ChainNodes {
     ) -> Result<Self, RunError> {
         let step = Shown::begin(events, Step::Network);
         let mut network = None;
+        let mut endpoints = Vec::new();
         let mut history = HistoryBuilt::default();
         let targets = match &chain.target {
             Some(ChainServers::Nxt { urls, prepared }) => nxt(chain, urls, *prepared).await?,
             Some(ChainServers::Tally(folders)) => {
-                let endpoints: Result<Vec<Endpoint>, NetworkError> = folders
-                    .iter()
-                    .map(|folder| chain_endpoint(folder))
-                    .collect();
-                tally(chain, endpoints?, false).await?
+                let there = folders.iter().map(|folder| chain_endpoint(folder));
+                endpoints = there.collect::<Result<_, NetworkError>>()?;
+                tally(chain, &endpoints, false).await?
             }
             None => {
                 let (plan, hosts) = (chain.clone(), hosts.clone());
@@ -72,10 +61,10 @@ impl ChainNodes {
                 });
                 let (made, built) = made.await??;
                 history = built;
-                let endpoints = (0..made.nodes())
+                endpoints = (0..made.nodes())
                     .filter_map(|at| made.endpoint(at))
                     .collect();
-                let targets = tally(chain, endpoints, true).await?;
+                let targets = tally(chain, &endpoints, true).await?;
                 network = Some(made);
                 targets
             }
@@ -93,6 +82,7 @@ impl ChainNodes {
         ));
         Ok(Self {
             targets,
+            endpoints,
             network,
             history: history.transactions,
         })
@@ -101,6 +91,11 @@ impl ChainNodes {
     /// Returns the nodes, in order.
     pub fn targets(&self) -> &[Arc<dyn ChainTarget>] {
         &self.targets
+    }
+
+    /// Returns how to reach nodes of ours; nothing for servers of the Ardor/Nxt family.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
     }
 
     /// Returns the subjects to monitor.
@@ -215,25 +210,9 @@ async fn nxt(
     urls: &[String],
     prepared: bool,
 ) -> Result<Vec<Arc<dyn ChainTarget>>, RunError> {
+    let servers = connect::servers(chain, urls, prepared).await;
     let mut targets: Vec<Arc<dyn ChainTarget>> = Vec::with_capacity(urls.len());
-    for (at, url) in urls.iter().enumerate() {
-        let options = nxt::Options {
-            url: url.clone(),
-            name: format!("node-{}", at + 1),
-            chains: chain.chains.clone(),
-            passphrases: passphrases(chain),
-            forgers: accounts_of(chain, at),
-            signing: if prepared {
-                Signing::Prepared
-            } else {
-                Signing::Passphrase
-            },
-            deadline_minutes: chain.deadline_minutes,
-            patience: PATIENCE,
-        };
-        let target = NxtTarget::connect(options)
-            .await
-            .map_err(RunError::of("connecting"))?;
+    for target in servers.map_err(RunError::of("connecting"))? {
         target.forge(true).await.map_err(RunError::of("forging"))?;
         target.bundle().await.map_err(RunError::of("bundling"))?;
         targets.push(Arc::new(target));
@@ -244,32 +223,12 @@ async fn nxt(
 /// Connects to Tallystick nodes. If they were not brought up for this run, their operator decides which accounts forge.
 pub(super) async fn tally(
     chain: &ChainPlan,
-    endpoints: Vec<Endpoint>,
+    endpoints: &[Endpoint],
     own: bool,
 ) -> Result<Vec<Arc<dyn ChainTarget>>, RunError> {
-    let mut targets: Vec<Arc<dyn ChainTarget>> = Vec::with_capacity(endpoints.len());
-    for (at, endpoint) in endpoints.into_iter().enumerate() {
-        let options = ours::Options {
-            endpoint,
-            name: format!("node-{}", at + 1),
-            chains: chain.chains.clone(),
-            passphrases: passphrases(chain),
-            forgers: if own {
-                accounts_of(chain, at)
-            } else {
-                Vec::new()
-            },
-            deadline_minutes: chain.deadline_minutes,
-        };
-        let target = TallyTarget::connect(options).await;
-        targets.push(Arc::new(target.map_err(RunError::of("connecting"))?));
-    }
-    Ok(targets)
-}
-
-/// Returns the test accounts of a node, by number.
-fn accounts_of(chain: &ChainPlan, node: usize) -> Vec<usize> {
-    let accounts = chain.accounts.iter().enumerate();
-    let here = accounts.filter(|(_, account)| account.node as usize == node + 1);
-    here.map(|(number, _)| number).collect()
+    let nodes = connect::nodes(chain, endpoints, own).await;
+    let nodes = nodes.map_err(RunError::of("connecting"))?.into_iter();
+    Ok(nodes
+        .map(|node| Arc::new(node) as Arc<dyn ChainTarget>)
+        .collect())
 }

@@ -59,7 +59,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
         Ok::<(ChainNetwork, HistoryBuilt), NetworkError>((network, built))
     });
     let (mut network, built) = step.await??;
-    let first = tally(&plan, network.endpoint(0).into_iter().collect(), true).await?;
+    let first = tally(&plan, network.endpoint(0).as_slice(), true).await?;
     // The chain stands still while the other node catches up.
     settle::one_tip(&first, seconds(plan.drain_s))
         .await
@@ -73,7 +73,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
         Ok::<ChainNetwork, NetworkError>(network)
     });
     network = step.await??;
-    let second = tally(&plan, network.endpoint(1).into_iter().collect(), true).await?;
+    let second = tally(&plan, network.endpoint(1).as_slice(), true).await?;
     caught_up(&second, &tip).await?;
     let took = started.elapsed().as_secs_f64();
     let peaks = (0..2).filter_map(|at| ProcessReading::of(network.pid(at)?).ok());

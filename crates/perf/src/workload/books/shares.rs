@@ -42,6 +42,7 @@ impl SiteBooks {
             files: std::mem::take(&mut self.files),
             files_unnoted: std::mem::take(&mut self.files_unnoted),
             sample: self.sample,
+            payments: self.payments.take(),
             ..SiteBooks::default()
         }
     }
@@ -55,10 +56,10 @@ impl SiteBooks {
         }
     }
 
-    /// Adds another generator's records, and puts its remaining values back into the stores. Sums that do not fit are
-    /// clipped: only a faulty generator reports them, and the audit finds the difference.
-    /// Sums that do not fit are clipped: only a faulty generator reports them, and the audit finds the difference.
-    pub(crate) fn join(&mut self, other: SiteBooks) {
+    /// Adds another generator's records, and puts its remaining values back into the stores. The times of payments become those that
+    /// `at_ms` returns. Sums that do not fit are clipped: only a faulty generator reports them, and the audit finds the difference.
+    pub(crate) fn join(&mut self, other: SiteBooks, at_ms: impl Fn(u64) -> u64) {
+        self.payments.join(other.payments, at_ms);
         add_sums(&mut self.issued, other.issued);
         add_sums(&mut self.in_doubt, other.in_doubt);
         for (token, sum) in other.owed {
@@ -111,6 +112,8 @@ fn add_sums(to: &mut BTreeMap<String, u128>, from: BTreeMap<String, u128>) {
 mod tests {
     use super::super::Token;
     use super::*;
+    use crate::chain::TxKey;
+    use crate::chain::books::Accepted;
     use primitives::Hash;
 
     #[test]
@@ -133,20 +136,29 @@ mod tests {
             one.acknowledge(Hash::plain(&[at as u8]), &[0, 1]);
             one.take("coins");
             one.holds_file(Hash::plain(b"file"), 7, &[at as u32]);
-            books.join(one.drain());
+            one.accepted(Accepted {
+                key: TxKey([at as u8; 32]),
+                due_ms: 10,
+                node: 0,
+            });
+            books.join(one.drain(), |due_ms| due_ms + 1);
             one.redeemed(&token, 1);
             one.issued(&token, 1);
             one.unknown();
         }
         for mut one in dealt {
-            books.join(one.drain());
-            books.join(one.only_stores());
+            books.join(one.drain(), |at| at);
+            books.join(one.only_stores(), |at| at);
         }
         assert_eq!(books.in_circulation().values().sum::<u128>(), 25);
         assert_eq!(books.acknowledged()[&vec![0, 1]].len(), 2);
         assert_eq!((books.unknown_units(), books.stored("coins")), (2, 5));
         let held: Vec<usize> = books.files().map(|(_, note)| note.banks.len()).collect();
         assert_eq!(held, [2]);
+        let (payments, _) = books.payments().kept();
+        assert_eq!(payments.len() as u64, books.payments().total());
+        let due: Vec<u64> = payments.iter().map(|payment| payment.due_ms).collect();
+        assert_eq!(due, [11, 11]);
         books.lost(3);
         assert_eq!(books.unknown_units(), 5);
         assert_eq!(books.possibly().len(), 1);
