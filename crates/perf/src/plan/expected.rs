@@ -43,9 +43,8 @@ impl Plan {
         for point in &points {
             let (plan, run) = (&point.plan, &point.plan.run);
             let repeats = f64::from(run.repeats);
-            let warm_ups = if run.interleave { repeats } else { 1.0 };
             let stretch_s = plan.stretch_seconds_expected() + SETTLE_S + plan.distance_s();
-            seconds += warm_ups * run.warm_up_s + repeats * (stretch_s + plan.chain_s());
+            seconds += repeats * (run.warm_up_s + stretch_s + plan.chain_s());
             // Stretches share a preparation that is copied. Without a count, units have no preparation of their own.
             let units = run.count.unwrap_or(0) as f64;
             seconds += units * plan.unit_prepare_s() + plan.distant_preparation_s(units);

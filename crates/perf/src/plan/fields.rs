@@ -201,7 +201,7 @@ pub const FIELDS: &[Field] = fields! {
     "load.knee.latency_ms" Kind::Number(0.01, MS_MAX), "required" ["milliseconds"] "The target.";
     "load.knee.within" Kind::Number(0.001, 0.5), "0.05" ["share"] "The search ends when the remaining rates are this close: 0.05 is 5 %.";
     "run" Kind::Table, "5 stretches of 5 s" [""] "Duration and repetitions.";
-    "run.warm_up_s" Kind::Number(0.0, SECONDS_MAX), "1" ["seconds"] "Duration of the same load before each point, which is not counted.";
+    "run.warm_up_s" Kind::Number(0.0, SECONDS_MAX), "1" ["seconds"] "Duration of the same load before each repeat, which is not counted.";
     "run.seconds" Kind::Number(0.1, SECONDS_MAX), "5; with `count` 3600" ["seconds"] "Measured time of each stretch. With `count` the stretch ends at the first of both. With `load.steps` it is always the sum of the steps.";
     "run.count" Kind::Whole(1, 1_000_000_000_000), "none" ["units"] "Number of units of each stretch, if it ends by a count.";
     "run.repeats" Kind::Whole(1, 1_000), "5" [""] "Number of measured stretches of each point. Confidence intervals need at least two.";

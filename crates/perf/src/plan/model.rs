@@ -155,7 +155,7 @@ pub struct Knee {
 /// Duration and repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Seconds of the same load before each point that are not counted.
+    /// Seconds of the same load before each repeat that are not counted.
     pub warm_up_s: f64,
     /// Measured seconds; with `count`, the first limit reached applies.
     pub seconds: f64,

@@ -102,7 +102,10 @@ fn a_stretch_takes_the_round_trips_of_its_units_over_links() {
 }
 
 #[test]
-fn bringing_up_copies_moves_and_settling_count() {
+fn bringing_up_warm_ups_copies_moves_and_settling_count() {
+    let warm_up = |seconds: u32| {
+        format!("[work]\nkind = 'pay'\n[run]\nwarm_up_s = {seconds}\nseconds = 10\nrepeats = 4\n")
+    };
     let base = "[work]\nkind = 'pay'\n[run]\nwarm_up_s = 0\nseconds = 10\n";
     let swap = |count: u64| {
         format!(
@@ -122,6 +125,8 @@ fn bringing_up_copies_moves_and_settling_count() {
         )
     };
     for (name, one, two, expected) in [
+        // Each repeat warms up.
+        ("warm-ups", warm_up(0), warm_up(3), 4.0 * 3.0),
         // Three round trips of 200 ms to connect, and two to deliver.
         ("links", linked(0), linked(100), 3.0 * 0.2 + 2.0 * 0.2),
         // 14 ms and 4 ms to prepare each; four more lives begin with a copy and are audited.
