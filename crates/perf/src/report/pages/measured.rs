@@ -3,12 +3,12 @@
 use super::markdown::{Table, plain};
 use crate::report::headline::{main_metric, published_at};
 use crate::report::units::Metric;
-use crate::results::{CASES_JOINED, Estimate, Point, Published, Scenario};
+use crate::results::{CASES_JOINED, Estimate, Point, Published, Scenario, Stretch};
 
 /// Metrics with a chart and a table of their own.
 const METRICS_MAX: usize = 4;
 /// Further figures of the headline point, in the order of their table.
-const FURTHER: [&str; 18] = [
+const FURTHER: [&str; 13] = [
     "rate_per_s",
     "states_per_s",
     "file_mb_per_s",
@@ -22,12 +22,18 @@ const FURTHER: [&str; 18] = [
     "rss_mb_max",
     "database_rss_mb_max",
     "disk_bytes_per_unit",
+];
+/// Further figures of a long repeat. A drift by the hour says nothing about a minute.
+const FURTHER_OF_LONG: [&str; 5] = [
     "rate_drift_percent_per_h",
     "p50_drift_percent_per_h",
     "rss_drift_mb_per_h",
     "database_rss_drift_mb_per_h",
     "disk_mb_per_h",
 ];
+
+/// Least duration of a long repeat, in seconds.
+const LONG_SECONDS_MIN: f64 = 600.0;
 
 /// Returns the metrics that are shown: the main one, then others with published figures, if they were measured.
 pub fn metrics(scenario: &Scenario) -> Vec<Metric> {
@@ -157,7 +163,12 @@ fn elsewhere(scenario: &Scenario, lines: &[(usize, &Published)]) -> Vec<String> 
 
 /// Returns the table of further figures at the headline point; empty if there are none.
 pub fn further(point: &Point, main: &str) -> String {
-    let found = FURTHER.iter().filter(|name| **name != main);
+    let is_long = |stretch: &Stretch| stretch.seconds >= LONG_SECONDS_MIN;
+    let of_long = match point.stretches.iter().any(is_long) {
+        true => &FURTHER_OF_LONG[..],
+        false => &[],
+    };
+    let found = FURTHER.iter().chain(of_long).filter(|name| **name != main);
     let mut found = found
         .filter_map(|name| Some((Metric::named(name), point.summary.metrics.get(*name)?)))
         .peekable();

@@ -71,6 +71,10 @@ fn pages_show_saved_runs_and_say_which_are_missing() {
         assert!(page.contains(part), "{part} in {page}");
     }
     assert!(!page.contains("Too short"), "{page}");
+    assert!(
+        !page.contains("Drift"),
+        "a minute has no drift by the hour: {page}"
+    );
     let index = &pages.files["README.md"];
     for part in [
         "| [Rates](rates.md) | Issue | Rate: ",
@@ -120,6 +124,7 @@ fn one_long_repeat_can_be_quoted_and_is_drawn_over_time() {
     let pages = published_pages(folder.path()).expect("pages");
     let page = &pages.files["rates.md"];
     assert!(!page.contains("Too short"), "{page}");
+    assert!(page.contains("Drift of the rate"), "{page}");
     for (name, part) in [
         ("issue-rate-over-time.svg", "Rate, units a second"),
         ("issue-latency-over-time.svg", ">median<"),
