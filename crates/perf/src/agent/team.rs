@@ -405,7 +405,7 @@ async fn prepare(
     (member, books, ahead, stagger)
 }
 
-/// What tells one agent of a load from the others.
+/// The part of a load that one agent generates.
 struct AgentPart {
     /// Its position.
     at: u64,

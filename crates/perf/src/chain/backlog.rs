@@ -154,7 +154,7 @@ mod tests {
             (100, (0, 0)),
             (60, (10, 30)),
             (120, (0, 0)),
-            // Each has a place at least, so that none waits for ever.
+            // Each has a place at least. Without one, a small share would stop.
             (99, (1, 1)),
         ] {
             one.seen(0, one.look(), waiting);

@@ -232,3 +232,23 @@ fn reconciled(scenario: &Scenario) -> String {
          can consist of several transactions, or of none.</p>"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_tables_have_equal_parts_of_a_desk_s_width() {
+        for (columns, fixed, expected) in [
+            (0, 1, &[][..]),
+            (10, 1, &[10]),
+            (11, 1, &[6, 5]),
+            (19, 2, &[7, 7, 5]),
+            (5, 20, &[3, 2]),
+        ] {
+            let columns = vec![(); columns];
+            let found: Vec<usize> = parts(&columns, fixed).map(<[()]>::len).collect();
+            assert_eq!(found, expected, "{} and {fixed}", columns.len());
+        }
+    }
+}

@@ -176,7 +176,8 @@ impl ChainLife {
             }
         };
         let targets = nodes.targets();
-        let most = plan.waiting_max;
+        // Agents watch the pools themselves.
+        let most = plan.waiting_max.filter(|_| run.options.agents.is_none());
         let backlog = most.map(|most| Arc::new(Backlog::new(most, targets.len(), Share::WHOLE)));
         let watch = |(at, target)| {
             let backlog = backlog.clone().map(|backlog| (backlog, at));
