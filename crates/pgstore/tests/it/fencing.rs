@@ -6,7 +6,7 @@ use pgstore::{DatabaseError, Settings};
 use primitives::Coded;
 use primitives::storage::{FailureKind, StoreFailure, TableSet};
 
-use crate::rig::{DEADLINE, Rig, server, settings, wait_for};
+use crate::rig::{DEADLINE, Rig, server, settings, take_over, wait_for};
 use crate::workload::{assert_equals, model};
 
 #[test]
@@ -45,11 +45,7 @@ fn a_deposed_process_writes_nothing() {
     first
         .database
         .on_loss(move |failure: &StoreFailure| told.send(failure.code).expect("the test listens"));
-    // As if the first process had been stopped for longer than its lease.
-    server
-        .query("update bank_a.lease set expires = now() - interval '1 hour'")
-        .expect("changed");
-    let second = Rig::open(&settings, folders[1].path()).expect("takes over");
+    let second = take_over(&server, &settings, folders[1].path());
     assert_equals(&second.cache, &model(seed, 50), "taken over");
     let answers = first.submit(seed, 51, 60);
     for _ in 51..=60 {
@@ -101,7 +97,7 @@ fn a_process_cut_off_ends_with_its_lease_if_another_one_waits() {
     });
     server.stop().expect("stops");
     // Much earlier than after `give_up`.
-    let told = lost.recv_timeout(lease * 5);
+    let told = lost.recv_timeout(lease * 15);
     assert_eq!(told, Ok((FailureKind::Superseded, "database.lease_ended")));
     server.run().expect("runs again");
     let second = second.join().expect("no panic").expect("takes over");

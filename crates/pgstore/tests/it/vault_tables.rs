@@ -8,7 +8,7 @@ use pgstore::{
 };
 use primitives::storage::StoreFailure;
 
-use crate::rig::{Rig, server, settings, wait_for};
+use crate::rig::{Rig, server, settings, take_over, wait_for};
 
 /// Transactions of one batch.
 const BATCH: u64 = 10;
@@ -229,10 +229,7 @@ fn a_deposed_process_writes_no_vault_tables() {
     let sources = [Source::of("first", 20), Source::of("second", 20)];
     let first = open(&server, &folders[0], &sources[0]).expect("opens");
     wait_for_position(&server, 20);
-    server
-        .query("update bank_a.lease set expires = now() - interval '1 hour'")
-        .expect("changed");
-    let mut second = Rig::open(&settings(&server), folders[1].path()).expect("takes over");
+    let mut second = take_over(&server, &settings(&server), folders[1].path());
     // Nothing has taken the position over yet.
     let written = first.database.figures().vault_rows;
     sources[0].set(|ledger| ledger.end = 500);
