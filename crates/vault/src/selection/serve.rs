@@ -56,6 +56,11 @@ impl Selection {
                 self.unjudged.insert((waiter.recorded_seq, token));
                 verdict = Verdict::Wait;
             }
+            // An earlier request that is not judged yet keeps coins that would serve this one.
+            if verdict.refuses() && purse.choose(waiter, &BTreeSet::new(), states_max).is_some() {
+                assert!(!blocked.is_empty(), "coins that suffice are given");
+                verdict = Verdict::Wait;
+            }
             let error = match verdict {
                 Verdict::Insufficient { available } => SelectionError::InsufficientFunds {
                     token,

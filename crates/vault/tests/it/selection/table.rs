@@ -189,6 +189,30 @@ fn nothing_is_refused_before_what_was_recorded_is_durable() {
     ]);
 }
 
+/// Flow 1 holds a coin, so its second request goes ahead of flow 2's. Until that request is judged it keeps the coins of its notary.
+#[test]
+fn nothing_is_refused_while_an_earlier_request_keeps_coins_that_suffice() {
+    let mut selection = Selection::new(SelectionOptions::default(), 0);
+    let lines: &[(u64, Do<'_>, &str)] = &[
+        (2, Ask(1, 5, 9), "refill"),
+        (2, Answer(&[(1, 0, 5)], 1), "1:5"),
+        (1, Record(2, &[]), ""),
+        (1, Ask(2, 36, 9), ""),
+        (1, Record(3, &[]), ""),
+        (1, AskAt(1, 98, 1, 9), ""),
+        (1, Produce(2, &[(0, 31), (1, 9), (2, 29)]), ""),
+        (
+            1,
+            Produce(3, &[(0, 1)]),
+            "1!vault.insufficient_funds 2:31,9",
+        ),
+    ];
+    for (at_line, (of, line, expected)) in lines.iter().enumerate() {
+        let out = event(&mut selection, &notary(*of), line);
+        assert_eq!(out, *expected, "line {at_line}");
+    }
+}
+
 #[test]
 fn later_ones_do_not_overtake_unless_they_hold_what_others_wait_for() {
     check(&[
