@@ -26,7 +26,12 @@ const TOP_FILES: u8 = 4;
 pub(crate) const TOP_RUNS_MAX: usize = 16;
 /// Maximum number of merge steps in one call. The tree is in shape after far fewer.
 const MERGES_MAX: usize = 16;
-const FILE_BYTES: u64 = 32 << 20;
+/// Length of a sorted file with large rows in the order of their keys, in bytes. New files are moved, and hardly ever merged.
+const APPENDED_FILE_BYTES: u64 = 32 << 20;
+/// Length of a sorted file with keys in any order, in bytes. [`TOP_FILES`] times this length is the limit of the first merged
+/// level, all of which is written again by each merge of the top level. The files of the top level are short, because a flush has
+/// rows of many tables: a limit of 128 MB made a merge write 90 times its new rows.
+const KEYED_FILE_BYTES: u64 = 4 << 20;
 /// If at least one in this many entries is a deletion, the whole tree is merged. Merging single levels would keep deletions,
 /// and the rows that they hide, until enough other rows push them down. So at most four entries are written again for each one
 /// that is removed.
@@ -40,6 +45,7 @@ pub(crate) struct Sorted {
     pub(crate) path: PathBuf,
     pub(crate) tree: AnyTree,
     sequence: SequenceNumberCounter,
+    file_bytes: u64,
 }
 
 impl Sorted {
@@ -67,6 +73,10 @@ impl Sorted {
             path: path.to_path_buf(),
             tree,
             sequence,
+            file_bytes: match habit {
+                Habit::Appended => APPENDED_FILE_BYTES,
+                Habit::Keyed | Habit::Passing => KEYED_FILE_BYTES,
+            },
         })
     }
 
@@ -166,7 +176,7 @@ impl Sorted {
         let strategy = Arc::new(
             Leveled::default()
                 .with_l0_threshold(TOP_FILES)
-                .with_table_target_size(FILE_BYTES),
+                .with_table_target_size(self.file_bytes),
         );
         for _ in 0..MERGES_MAX {
             let before = self.shape();
@@ -183,7 +193,8 @@ impl Sorted {
 
     /// Merges everything into the last level, which drops deletions and the rows they hide.
     pub(crate) fn merge_all(&self) -> lsm_tree::Result<()> {
-        self.tree.major_compact(FILE_BYTES, self.sequence.get())?;
+        self.tree
+            .major_compact(self.file_bytes, self.sequence.get())?;
         self.forget_old_versions()
     }
 
@@ -212,6 +223,8 @@ fn tuned(config: Config, habit: Habit) -> Config {
         Habit::Appended => config
             .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+            // Otherwise the index of each file stays in memory, for all transactions ever recorded.
+            .index_block_partitioning_policy(PinningPolicy::all(true))
             .filter_policy(FilterPolicy::all(FilterPolicyEntry::None)),
         Habit::Keyed | Habit::Passing => config
             .data_block_compression_policy(CompressionPolicy::disabled())
@@ -228,5 +241,73 @@ pub(crate) fn describe_tree(error: &lsm_tree::Error) -> String {
     match error {
         lsm_tree::Error::Io(source) => source.to_string(),
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::collections::BTreeSet;
+
+    use lsm_tree::TableId;
+
+    /// Rows of a flush: those of one table among many, as a busy node flushes them.
+    const FLUSH_ROWS: u64 = 8_000;
+    const FLUSHES: u64 = 160;
+
+    /// Returns the bytes of the files that are not known yet, and knows them from now on.
+    fn new_bytes(sorted: &Sorted, known: &mut BTreeSet<TableId>) -> u64 {
+        let listing = sorted.describe(None).expect("readable");
+        let files = listing.expect("a list").files.into_iter();
+        files
+            .filter(|(number, _)| known.insert(*number))
+            .map(|(_, bytes)| bytes)
+            .sum()
+    }
+
+    /// Returns the bytes that flushes and merges write for each byte that is flushed.
+    fn write_amplification(habit: Habit, key: impl Fn(u64) -> [u8; 32]) -> f64 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Arc::new(Cache::with_capacity_bytes(1 << 20));
+        let files = Arc::new(DescriptorTable::new(64));
+        let sorted = Sorted::open(&folder.path().join("table"), habit, &cache, &files);
+        let sorted = sorted.expect("opens");
+        let mut known = BTreeSet::new();
+        let (mut flushed, mut merged) = (0, 0);
+        for flush in 0..FLUSHES {
+            let rows = (flush * FLUSH_ROWS..(flush + 1) * FLUSH_ROWS)
+                .map(|number| (key(number).to_vec(), Some(number.to_be_bytes().to_vec())));
+            sorted.ingest(&rows.collect()).expect("flushed");
+            flushed += new_bytes(&sorted, &mut known);
+            if sorted.wants_merge() {
+                sorted.merge().expect("merged");
+                merged += new_bytes(&sorted, &mut known);
+            }
+        }
+        for number in [0, FLUSHES * FLUSH_ROWS - 1] {
+            let row = sorted.get(&key(number)).expect("readable");
+            assert_eq!(row, Some(number.to_be_bytes().to_vec()));
+        }
+        (flushed + merged) as f64 / flushed as f64
+    }
+
+    #[test]
+    fn merges_write_a_row_a_few_times() {
+        let random = |number: u64| {
+            let hash = xxhash_rust::xxh3::xxh3_128(&number.to_be_bytes()).to_be_bytes();
+            let mut key = [0; 32];
+            key[..16].copy_from_slice(&hash);
+            key
+        };
+        let ascending = |number: u64| {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&number.to_be_bytes());
+            key
+        };
+        let keyed = write_amplification(Habit::Keyed, random);
+        assert!(keyed < 15.0, "keys in any order: {keyed:.1}");
+        let appended = write_amplification(Habit::Appended, ascending);
+        assert!(appended < 1.1, "ascending keys: {appended:.1}");
     }
 }
