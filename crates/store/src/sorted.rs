@@ -28,9 +28,9 @@ pub(crate) const TOP_RUNS_MAX: usize = 16;
 const MERGES_MAX: usize = 16;
 /// Length of a sorted file with large rows in the order of their keys, in bytes. New files are moved, and hardly ever merged.
 const APPENDED_FILE_BYTES: u64 = 32 << 20;
-/// Length of a sorted file with keys in any order, in bytes. [`TOP_FILES`] times this length is the limit of the first merged
-/// level, all of which is written again by each merge of the top level. The files of the top level are short, because a flush has
-/// rows of many tables: a limit of 128 MB made a merge write 90 times its new rows.
+/// Length of a sorted file with keys in any order, in bytes. The limit of the first merged level is [`TOP_FILES`] times this length.
+/// Each merge of the top level writes that whole level again, but has few new rows, because a flush has rows of many tables. So a
+/// long file here makes every merge expensive.
 const KEYED_FILE_BYTES: u64 = 4 << 20;
 /// If at least one in this many entries is a deletion, the whole tree is merged. Merging single levels would keep deletions,
 /// and the rows that they hide, until enough other rows push them down. So at most four entries are written again for each one
@@ -266,7 +266,8 @@ mod tests {
             .sum()
     }
 
-    /// Returns the bytes that flushes and merges write for each byte that is flushed.
+    /// Returns the bytes that flushes and merges write for each byte that is flushed. Files that a later step of the same merge
+    /// removes are not counted.
     fn write_amplification(habit: Habit, key: impl Fn(u64) -> [u8; 32]) -> f64 {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Arc::new(Cache::with_capacity_bytes(1 << 20));
@@ -305,6 +306,7 @@ mod tests {
             key[..8].copy_from_slice(&number.to_be_bytes());
             key
         };
+        // Files of 32 MB would make it 21, and more with each further flush.
         let keyed = write_amplification(Habit::Keyed, random);
         assert!(keyed < 15.0, "keys in any order: {keyed:.1}");
         let appended = write_amplification(Habit::Appended, ascending);
