@@ -1,13 +1,14 @@
 //! A private MariaDB Galera cluster.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::error::ServerError;
+use crate::keeper::KeptChild;
 use crate::ports::free_ports;
 use crate::programs::User;
 use crate::server::{PASSWORD, USER, copy, output, spawn};
@@ -62,7 +63,7 @@ struct Member {
     group: u16,
     /// The ports on which it gets missing transactions, or all data.
     transfer: [u16; 2],
-    process: Option<Child>,
+    process: Option<KeptChild>,
 }
 
 /// A private cluster: durable, on free ports of the loopback address, with the empty database [`USER`] of the user with the same name. Dropping
@@ -143,7 +144,10 @@ impl GaleraCluster {
     /// Returns the process id of a server, or `None` if it is stopped.
     #[must_use]
     pub fn process(&self, server: usize) -> Option<u32> {
-        self.members[server].process.as_ref().map(Child::id)
+        self.members[server]
+            .process
+            .as_ref()
+            .map(|process| process.id())
     }
 
     /// Runs statements on a server as the administrator. Returns the rows, one line each, fields separated by tabs.

@@ -5,6 +5,7 @@
 
 mod error;
 mod galera;
+mod keeper;
 mod ports;
 mod programs;
 mod server;
@@ -12,5 +13,6 @@ mod signal;
 
 pub use error::ServerError;
 pub use galera::{ClusterOptions, GaleraCluster};
+pub use keeper::KeptChild;
 pub use ports::free_ports;
 pub use server::{PASSWORD, PgServer, ServerOptions, USER};

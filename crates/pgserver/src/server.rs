@@ -1,13 +1,14 @@
 //! One running server.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::error::ServerError;
+use crate::keeper::KeptChild;
 use crate::ports::free_ports;
 use crate::programs::Programs;
 use crate::signal::send;
@@ -41,7 +42,7 @@ pub struct PgServer {
     programs: Programs,
     folder: TempDir,
     port: u16,
-    process: Option<Child>,
+    process: Option<KeptChild>,
 }
 
 impl PgServer {
@@ -100,7 +101,7 @@ impl PgServer {
     /// Returns the process id of the server, or `None` if it is stopped.
     #[must_use]
     pub fn process(&self) -> Option<u32> {
-        self.process.as_ref().map(Child::id)
+        self.process.as_ref().map(|process| process.id())
     }
 
     /// Runs statements as the owner of the databases. Returns the rows, one line each, fields separated by `|`.
@@ -353,11 +354,14 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
     output(&mut copy).map(drop)
 }
 
-pub(crate) fn spawn(command: &mut Command) -> Result<Child, ServerError> {
-    command.spawn().map_err(|source| ServerError::Program {
-        program: command.get_program().into(),
-        source,
-    })
+pub(crate) fn spawn(command: &mut Command) -> Result<KeptChild, ServerError> {
+    let spawned = command.spawn();
+    spawned
+        .map(KeptChild::new)
+        .map_err(|source| ServerError::Program {
+            program: command.get_program().into(),
+            source,
+        })
 }
 
 pub(crate) fn output(command: &mut Command) -> Result<String, ServerError> {

@@ -37,6 +37,7 @@ mod lab_command;
 mod lab_compare;
 mod lab_connector;
 mod lab_hosts;
+mod lab_killed;
 mod lab_links;
 mod lab_network;
 mod lab_report;

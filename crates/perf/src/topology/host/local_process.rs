@@ -3,10 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use pgserver::KeptChild;
 use rustix::process::Signal;
 
 use super::error::HostError;
@@ -20,7 +21,7 @@ const POLL: Duration = Duration::from_millis(2);
 /// A process of this machine.
 #[derive(Debug)]
 pub(super) struct LocalProcess {
-    child: Child,
+    child: KeptChild,
     started: Instant,
     ready: Receiver<Instant>,
 }
@@ -58,7 +59,7 @@ impl LocalProcess {
             }
         });
         Ok(Self {
-            child,
+            child: KeptChild::new(child),
             started,
             ready,
         })

@@ -98,15 +98,20 @@ impl AgentProcess {
 
     /// Returns the processes that it has started and that run.
     pub fn children(&self) -> Vec<u32> {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
-        let threads = threads.into_iter().flatten().flatten();
-        let lists = threads
-            .map(|thread| std::fs::read_to_string(thread.path().join("children")))
-            .map(Result::unwrap_or_default);
-        let lists: Vec<String> = lists.collect();
-        let all = lists.iter().flat_map(|list| list.split_whitespace());
-        all.filter_map(|child| child.parse().ok()).collect()
+        children_of(self.child.id())
     }
+}
+
+/// Returns the processes that a process has started and that run.
+pub fn children_of(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let lists = threads
+        .map(|thread| std::fs::read_to_string(thread.path().join("children")))
+        .map(Result::unwrap_or_default);
+    let lists: Vec<String> = lists.collect();
+    let all = lists.iter().flat_map(|list| list.split_whitespace());
+    all.filter_map(|child| child.parse().ok()).collect()
 }
 
 impl Drop for AgentProcess {
