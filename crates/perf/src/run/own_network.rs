@@ -5,10 +5,8 @@ use std::sync::Arc;
 use super::error::RunError;
 use crate::monitor::Subject;
 use crate::topology::{Network, NetworkError, Who};
-use crate::workload::{Site, SiteNode};
+use crate::workload::{PER_STREAM, Site, SiteNode};
 
-/// Starts that one stream of a site should carry. A node can take a few thousand.
-const PER_STREAM: u32 = 1_000;
 /// Upper limit on streams to one node.
 const STREAMS_MAX: u32 = 16;
 

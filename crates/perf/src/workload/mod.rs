@@ -82,6 +82,6 @@ pub use mix::{Mix, MixError};
 pub use payment::PAYMENT;
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
-pub use site::{Delivered, Site, SiteError, SiteNode, Step};
+pub use site::{Delivered, PER_STREAM, Site, SiteError, SiteNode, Step};
 pub use traits::{Prepares, Worker, Workload, is_used_up};
 pub use units::UNITS_EACH;

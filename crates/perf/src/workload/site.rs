@@ -7,6 +7,7 @@ mod node;
 mod running;
 mod standing;
 mod step;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use error::SiteError;
 pub use node::SiteNode;
 pub use step::Step;
 pub(super) use step::Way;
+pub use streams::PER_STREAM;
 
 /// Codes of flows that ended before they spent anything.
 const UNSPENT: &[&str] = &[

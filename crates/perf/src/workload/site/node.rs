@@ -1,16 +1,17 @@
 //! A node of a site, and the means of starting its flows.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::{Client, ClientError, Endpoint, Stream};
+use api::{Outcome, StartFlow};
+use client::{Client, ClientError, Endpoint};
+
+use super::streams::Streams;
 
 /// A node of a site.
 pub struct SiteNode {
     name: String,
     client: Client,
-    streams: Vec<Stream>,
-    turn: AtomicUsize,
+    streams: Streams,
     endpoint: Option<Endpoint>,
     data: Option<PathBuf>,
 }
@@ -18,18 +19,17 @@ pub struct SiteNode {
 impl SiteNode {
     /// Creates a node with its legal name. Starts go over one stream of this client.
     pub fn new(name: impl Into<String>, client: Client) -> Self {
-        let streams = vec![client.stream()];
+        let streams = Streams::new(client.stream());
         Self {
             name: name.into(),
             client,
             streams,
-            turn: AtomicUsize::new(0),
             endpoint: None,
             data: None,
         }
     }
 
-    /// Connects to a node by its API. Starts use `streams` streams in turn, each with its own connection.
+    /// Connects to a node by its API. Starts use up to `streams` streams, each with its own connection.
     pub fn connect(
         name: impl Into<String>,
         endpoint: Endpoint,
@@ -37,7 +37,7 @@ impl SiteNode {
     ) -> Result<Self, ClientError> {
         let mut node = Self::new(name, Client::new(endpoint.clone())?);
         for _ in 1..streams {
-            node.streams.push(Client::new(endpoint.clone())?.stream());
+            node.streams.add(Client::new(endpoint.clone())?.stream());
         }
         Ok(node.with_endpoint(endpoint))
     }
@@ -76,9 +76,8 @@ impl SiteNode {
         self.data.as_deref()
     }
 
-    /// Returns the next stream in turn.
-    pub(super) fn stream(&self) -> &Stream {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        &self.streams[turn % self.streams.len()]
+    /// Starts a flow over a stream and waits for its answer.
+    pub(super) async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
+        self.streams.start(start).await
     }
 }

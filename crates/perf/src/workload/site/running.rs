@@ -93,7 +93,7 @@ impl Site {
         let mut retries = 0;
         loop {
             let started = match way {
-                Way::Stream => node.stream().start(start).await,
+                Way::Stream => node.start(start).await,
                 // Large and rare futures are boxed: a busy generator makes thousands of this future per second.
                 Way::Request(client) => Box::pin(client.start(start)).await,
                 Way::Coroutines(coroutines) => {
