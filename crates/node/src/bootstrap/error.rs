@@ -129,7 +129,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.key_lost",
         cause: "The secret key of a party, or of the network, that exists already is missing. A new key would be another party: it could not sign for anything that the party owns, and the other nodes would not believe it.",
-        action: "Restore the file from a backup; no command makes it again. If there is none, the party's states are lost to it: have the network's operator admit a new party under another name.",
+        action: "Restore the file from a backup. Every worker of a replicated notary has its key, and bootstrap copies it again; no command makes another key. If there is none, the party's states are lost to it: have the network's operator admit a new party under another name.",
     },
     ErrorInfo {
         code: "bootstrap.expired",

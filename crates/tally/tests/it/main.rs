@@ -56,6 +56,7 @@ mod quarantine;
 mod rebuild;
 mod rejections;
 mod released_formats;
+mod replaced_notary;
 mod replicated_notary;
 mod silent_counterparty;
 mod swap;

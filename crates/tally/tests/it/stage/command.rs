@@ -49,6 +49,12 @@ impl Running {
         send(self.0.id(), signal);
     }
 
+    /// Returns whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.0.try_wait().expect("it is a child of this process");
+        ended.is_some()
+    }
+
     /// Waits for its end.
     pub fn ran(self) -> Ran {
         let Output {
