@@ -49,7 +49,6 @@ const WAITING: &[&str] = &[
     "tally older_notary_and_bank",
     "tally replicated_notary",
     "tally silent_counterparty",
-    "tally takeover",
 ];
 /// Arguments of cargo that select programs, after which documentation tests are not meant.
 const TARGETS: &[&str] = &[
