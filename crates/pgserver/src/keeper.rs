@@ -26,7 +26,7 @@ for one in $all; do kill -9 "-$one" "$one" 2>/dev/null; done
 
 static KEEPER: Mutex<Option<Keeper>> = Mutex::new(None);
 
-/// The script while it runs, which is as long as there are processes to keep.
+/// The script. It runs as long as there are processes to keep.
 #[derive(Debug)]
 struct Keeper {
     script: Child,
@@ -54,7 +54,7 @@ impl Keeper {
     }
 
     fn say(&mut self, sign: char, pid: u32) {
-        // Fails only if somebody has killed the script.
+        // Fails only if the script was killed.
         let _ = writeln!(self.pipe, "{sign} {pid}");
     }
 
@@ -70,7 +70,7 @@ fn keeper() -> MutexGuard<'static, Option<Keeper>> {
     KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A process that is killed when this one ends in whatever way. Dropping the value lets it live.
+/// A child process that is killed when this process ends, however that happens. If the value is dropped before, the child lives on.
 #[derive(Debug)]
 pub struct KeptChild(Child);
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::stage::agent::children_of;
 use crate::stage::{binary, until};
@@ -16,7 +16,7 @@ fn nodes_and_database_servers_end_with_a_killed_laboratory() {
     // The database server may run as another user. Its data is removed with the folder.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("set");
     fs::write(folder.path().join("load.toml"), LOAD).expect("written");
-    let mut lab = Command::new(binary())
+    let lab = Command::new(binary())
         .args(["lab", "run", "load.toml", "--out", "out"])
         .current_dir(folder.path())
         .env("TMPDIR", folder.path())
@@ -25,18 +25,30 @@ fn nodes_and_database_servers_end_with_a_killed_laboratory() {
         .stderr(fs::File::create(folder.path().join("log")).expect("made"))
         .spawn()
         .expect("tally runs");
-    let mut processes = Vec::new();
-    until("the network runs", || {
-        let ended = lab.try_wait().expect("a child");
-        let log = || fs::read_to_string(folder.path().join("log")).unwrap_or_default();
-        assert!(ended.is_none(), "the laboratory ended by itself: {}", log());
-        processes = children_of(lab.id());
-        // The database server, the notary and the bank.
-        running(&processes) >= 3
+    let mut lab = Killed(lab);
+    until("the network is ready", || {
+        let ended = lab.0.try_wait().expect("a child");
+        let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+        assert!(ended.is_none(), "the laboratory ended by itself: {log}");
+        // Earlier, a process that was started may not be known to the keeper yet.
+        log.contains("✓ Network")
     });
-    lab.kill().expect("it runs");
-    lab.wait().expect("a child");
+    let processes = children_of(lab.0.id());
+    // The database server, the notary and the bank.
+    assert_eq!(running(&processes), 3);
+    drop(lab);
     until("its processes end", || running(&processes) == 0);
+}
+
+/// A process that is killed with SIGKILL when the value is dropped, also if the test fails.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Returns how many of the processes are nodes or database servers that run.
@@ -47,7 +59,7 @@ fn running(processes: &[u32]) -> usize {
             return false;
         };
         let is_one = ["(tally", "(postgres"].iter().any(|one| name.contains(one));
-        // A zombie has ended, and nobody has asked for its status yet.
+        // A zombie has ended.
         is_one && !rest.trim_start().starts_with('Z')
     };
     processes.iter().filter(runs).count()
