@@ -205,9 +205,8 @@ impl Pipeline {
                     Answer::Commit(Ok(1)) => self.confirm_front(),
                     Answer::Renewal(Ok(Some(renewed))) => {
                         self.note_renewal(&renewed);
-                        // If a commit waits, its confirmation ends the failure. A full server can renew a lease.
-                        if self.waiting.is_empty() {
-                            self.end_failure();
+                        if self.failing_since.is_none() {
+                            self.pause = None;
                         }
                     }
                     Answer::Commit(Ok(_)) | Answer::Renewal(Ok(_)) => {
@@ -240,11 +239,12 @@ impl Pipeline {
 
     /// Reads the head and the fence. Confirms the commits that the head includes.
     async fn read_back(&mut self, client: &Client) -> Result<(), DatabaseError> {
+        let shared = Arc::clone(&self.shared);
         let DatabaseState {
             target, statements, ..
-        } = &*self.shared;
-        self.shared.stats.read_back.fetch_add(1, Relaxed);
-        let known = self.shared.stats.confirmed.load(Relaxed);
+        } = &*shared;
+        shared.stats.read_back.fetch_add(1, Relaxed);
+        let known = shared.stats.confirmed.load(Relaxed);
         let restored = |server| DatabaseError::Restored {
             schema: target.schema.clone(),
             server,
@@ -337,13 +337,13 @@ impl Pipeline {
         Ok(())
     }
 
-    fn note_renewal(&self, renewed: &Renewed) {
+    fn note_renewal(&mut self, renewed: &Renewed) {
         let end = renewed.is_wanted.then_some(renewed.ends);
         self.lease_end.send_replace(end);
-    }
-
-    fn end_failure(&mut self) {
-        (self.failing_since, self.pause) = (None, None);
+        // If a commit waits, its confirmation ends the failure. A full server can renew a lease.
+        if self.waiting.is_empty() {
+            self.failing_since = None;
+        }
     }
 
     fn waiting_bytes(&self) -> u64 {
@@ -358,7 +358,7 @@ impl Pipeline {
         else {
             return;
         };
-        self.end_failure();
+        (self.failing_since, self.pause) = (None, None);
         let before = self.shared.stats.confirmed.swap(number, Relaxed);
         assert!(number == before + 1, "commits are confirmed in order");
         confirm(Ok(()));
