@@ -151,7 +151,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "database.unreachable",
-        cause: "The database server doesn't answer, its certificate isn't accepted, or the connection was lost for longer than database.give_up_s.",
+        cause: "The database server doesn't answer, has no TLS or a certificate that isn't accepted, or the connection was lost for longer than database.give_up_s.",
         action: "Check that the server runs and that host, port and database.ca are right, then start the node again. Every confirmed commit is kept.",
     },
     ErrorInfo {
@@ -258,7 +258,9 @@ impl DatabaseError {
         let database = database.to_owned();
         let Some(answer) = error.as_db_error() else {
             let reason = chain(error);
-            return match error.is_closed() || has_io_error(error) {
+            // The library tells a server without TLS from other faults in its text alone.
+            let has_no_tls = reason.starts_with("error performing TLS handshake");
+            return match error.is_closed() || has_io_error(error) || has_no_tls {
                 true => Self::Unreachable { database, reason },
                 false => Self::Server(reason),
             };

@@ -143,7 +143,7 @@ impl Backend {
 }
 
 /// A folder with the file `password`.
-fn password() -> TempDir {
+pub fn password() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("password"), PASSWORD).expect("the folder is ours");
     folder

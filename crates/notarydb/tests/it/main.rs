@@ -4,3 +4,4 @@ mod backends;
 mod faults;
 mod planted;
 mod suite;
+mod tls;

@@ -4,7 +4,7 @@ use pgserver::{PgServer, ServerOptions};
 use primitives::Coded;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::rig::{Rig, settings};
+use crate::rig::{self, Rig, settings};
 use crate::workload::{assert_equals, model};
 
 struct Authority {
@@ -61,9 +61,17 @@ fn certificate_of_the_server_is_checked() {
     );
 
     settings.url = url;
-    let rig = Rig::open(&settings, folder.path()).expect("opens");
-    rig.commit(1, 1, 100);
-    assert_equals(&rig.cache, &model(1, 100), "over TLS");
+    let opened = Rig::open(&settings, folder.path()).expect("opens");
+    opened.commit(1, 1, 100);
+    assert_equals(&opened.cache, &model(1, 100), "over TLS");
     let plain = "select count(*) from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'tally' and not ssl";
     assert_eq!(server.administer(plain).expect("readable"), "0");
+
+    // The connection never goes on without TLS.
+    drop(opened);
+    let without = rig::server();
+    settings.url = rig::settings(&without).url;
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = Rig::open(&settings, folder.path()).map(drop);
+    assert_eq!(refused.expect_err("no TLS").code(), "database.unreachable");
 }
