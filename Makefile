@@ -3,6 +3,8 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 CARGO ?= cargo
+# Chores that build what they measure use the profile of the measured programs.
+MEASURE = $(CARGO) run --release --locked --quiet --package xtask --
 BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
@@ -24,48 +26,48 @@ demo: setup ## a notary and two nodes pay each other under load; KEEP=1 leaves t
 demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a minute of payments, the report; KEEP=1 leaves them up
 	@$(CARGO) run --release --locked --package tally -- lab run chain-demo --out target/demo-chain $(if $(KEEP),--keep)
 
-test: setup-databases ## all tests, one optimised profile, with the time of each suite
+test: setup-databases ## all tests, in a profile that compiles quickly, with the time of each suite
 	@$(CARGO) xtask test
 
 slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent, honest members beside a hostile one
-	$(CARGO) test --release --locked --package sim --test it -- chain:: --ignored --nocapture
-	$(CARGO) test --release --locked --package sim --test it -- seeds:: rollback:: --ignored --nocapture
+	$(CARGO) test --profile checked --locked --package sim --test it -- chain:: --ignored --nocapture
+	$(CARGO) test --profile checked --locked --package sim --test it -- seeds:: rollback:: --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
-	$(CARGO) test --release --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
+	$(CARGO) test --profile checked --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
 	$(CARGO) bench --profile release --locked --package node --bench siege -- --check
 
 torture: setup setup-databases ## a replicated notary under random faults for TORTURE_SECONDS (600) on Galera and then on PostgreSQL, judged by an independent checker; TALLY_SEED=.. repeats a run
-	TALLY_TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) $(CARGO) test --release --locked --package tally --test it -- torture:: --nocapture --test-threads 1
+	TALLY_TORTURE_SECONDS=$(or $(TORTURE_SECONDS),600) $(CARGO) test --profile checked --locked --package tally --test it -- torture:: --nocapture --test-threads 1
 
 bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
-	@$(CARGO) xtask bench $(BENCHES)
+	@$(MEASURE) bench $(BENCHES)
 
 bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on stdout
-	@$(CARGO) xtask bench ledger
+	@$(MEASURE) bench ledger
 
 bench-load: setup ## many connections and followers, and ten times the work a node can do; one line of JSON
-	@$(CARGO) xtask bench load
+	@$(MEASURE) bench load
 
 bench-node: setup ## queries of a vault with a million states, and the cost of a start; one line of JSON
-	@$(CARGO) xtask bench node
+	@$(MEASURE) bench node
 
 bench-chain: setup ## payments in blocks of one chain node and of four, and a new node that catches up; one line of JSON
-	@$(CARGO) xtask bench chain
+	@$(MEASURE) bench chain
 
 bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 15 GB of disk for a while; one line of JSON
-	@$(CARGO) xtask bench attachments
+	@$(MEASURE) bench attachments
 
 bench-production: setup setup-databases ## nodes on PostgreSQL, a replicated notary on Galera, failover and takeover; twenty minutes; one line of JSON
-	@$(CARGO) xtask bench production
+	@$(MEASURE) bench production
 
 bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON
-	@$(CARGO) xtask bench siege
+	@$(MEASURE) bench siege
 
 lab: setup-databases ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
-	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)
+	@$(MEASURE) lab $(if $(FULL),--full) $(SCENARIOS)
 
 lab-json: setup-databases ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
-	@$(CARGO) xtask lab --json $(if $(FULL),--full) $(SCENARIOS)
+	@$(MEASURE) lab --json $(if $(FULL),--full) $(SCENARIOS)
 
 check: setup fmt-check prose clippy doc layering secrets deps docs-check python-check ## everything that can be judged without running; changes nothing
 
@@ -76,10 +78,10 @@ prose: ## comments, messages and pages are plain English: the share of marked bl
 	@scripts/prose
 
 clippy: ## lints, warnings denied
-	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --profile checked --locked --workspace --all-targets -- -D warnings
 
 doc: ## API documentation builds, warnings denied
-	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --release --locked --workspace --no-deps
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --profile checked --locked --workspace --no-deps
 
 layering: ## arrows between crates, purity of the pure ones
 	@$(CARGO) xtask layering

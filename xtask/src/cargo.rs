@@ -7,6 +7,9 @@ use std::process::Command;
 /// on them at each alternation.
 const OF_THIS_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 
+/// The profile of the checks and tests, see `Cargo.toml`.
+pub const PROFILE: &str = "checked";
+
 /// Returns the cargo that runs this chore.
 pub fn cargo() -> Command {
     // Outside of cargo, it is the one of the search path.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::cargo::{self, cargo};
+use crate::cargo::{self, PROFILE, cargo};
 use crate::metadata;
 
 /// A built program of tests.
@@ -66,7 +66,7 @@ impl Program {
 /// Builds the programs that `cargo test` with these arguments would run, and returns them by crate.
 pub fn build(arguments: &[String]) -> Result<Vec<Program>> {
     let output = cargo()
-        .args(["test", "--release", "--locked", "--no-run"])
+        .args(["test", "--profile", PROFILE, "--locked", "--no-run"])
         .arg("--message-format=json-render-diagnostics")
         .args(arguments)
         .current_dir(metadata::root())

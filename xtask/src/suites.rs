@@ -1,4 +1,4 @@
-//! Runs the tests of the whole workspace in the one release profile, and reports the time of each suite.
+//! Runs the tests of the whole workspace in the profile of tests, and reports the time of each suite.
 //!
 //! One program holds all outside tests of a crate (`tests/it`). Tests that start processes, use sockets or measure need the
 //! machine for their module: for the crates in [`BY_MODULE`] each module of the program is a suite with a process of its own.
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::cargo::cargo;
+use crate::cargo::{PROFILE, cargo};
 use crate::metadata;
 use crate::programs::{self, Program};
 
@@ -279,7 +279,7 @@ fn run_suite(
 fn run_documentation(selection: &[String], filters: &[String]) -> Result<Suite> {
     let started = Instant::now();
     let mut child = cargo()
-        .args(["test", "--release", "--locked", "--doc"])
+        .args(["test", "--profile", PROFILE, "--locked", "--doc"])
         .args(selection)
         .arg("--")
         .args(filters)

@@ -133,7 +133,7 @@ impl SimOptions {
         let adversary = adversary.map(|name| format!(" --adversary {name}"));
         let rollback = if self.rollback { " --rollback" } else { "" };
         format!(
-            "cargo run --release -p sim -- --seed {}{}{}{rollback} --trace",
+            "cargo run --profile checked -p sim -- --seed {}{}{}{rollback} --trace",
             self.seed,
             bug.unwrap_or_default(),
             adversary.unwrap_or_default()

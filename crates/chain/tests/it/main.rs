@@ -1,4 +1,4 @@
-//! Tests of `chain` from outside, in one program: `cargo test --release -p chain --test it core::` runs one module.
+//! Tests of `chain` from outside, in one program: `cargo test --profile checked -p chain --test it core::` runs one module.
 
 mod core;
 mod genesis;

@@ -1,6 +1,6 @@
 //! Messages between nodes: golden vectors (`testdata/chain_messages.json`), the unique encoding, and garbage.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test it messages::` updates the vectors after a deliberate change.
+//! `UPDATE_GOLDEN=1 cargo test --profile checked -p chain --test it messages::` updates the vectors after a deliberate change.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Golden vectors of the chain (`testdata/chain.json`): transactions, a header, a genesis, proof of stake and rows.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test it vectors::` updates them after a deliberate change.
+//! `UPDATE_GOLDEN=1 cargo test --profile checked -p chain --test it vectors::` updates them after a deliberate change.
 
 use std::fs;
 use std::path::Path;

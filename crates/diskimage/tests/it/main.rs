@@ -1,3 +1,3 @@
-//! Tests of `diskimage` from outside, in one program: `cargo test --release -p diskimage --test it images::` runs one module.
+//! Tests of `diskimage` from outside, in one program: `cargo test --profile checked -p diskimage --test it images::` runs one module.
 
 mod images;

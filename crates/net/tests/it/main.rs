@@ -1,4 +1,4 @@
-//! Tests of `net` from outside, in one program: `cargo test --release -p net --test it gossip::` runs one module.
+//! Tests of `net` from outside, in one program: `cargo test --profile checked -p net --test it gossip::` runs one module.
 
 mod gossip;
 mod peers;

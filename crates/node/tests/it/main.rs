@@ -1,4 +1,4 @@
-//! Tests of `node` from outside, in one program: `cargo test --release -p node --test it bootstrap::` runs one module.
+//! Tests of `node` from outside, in one program: `cargo test --profile checked -p node --test it bootstrap::` runs one module.
 
 mod bootstrap;
 mod http_api;

@@ -1,4 +1,4 @@
-//! Tests of `perf` from outside, in one program: `cargo test --release -p perf --test it agents::` runs one module.
+//! Tests of `perf` from outside, in one program: `cargo test --profile checked -p perf --test it agents::` runs one module.
 
 mod agents;
 mod chain_run;

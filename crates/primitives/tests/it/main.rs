@@ -1,4 +1,4 @@
-//! Tests of `primitives` from outside, in one program: `cargo test --release -p primitives --test it allocation::` runs one module.
+//! Tests of `primitives` from outside, in one program: `cargo test --profile checked -p primitives --test it allocation::` runs one module.
 
 mod allocation;
 mod codec;

@@ -1,3 +1,3 @@
-//! Tests of `runtime` from outside, in one program: `cargo test --release -p runtime --test it`.
+//! Tests of `runtime` from outside, in one program: `cargo test --profile checked -p runtime --test it`.
 
 mod runtime;

@@ -105,7 +105,7 @@ impl ChainReport {
             nodes => format!(" --nodes {nodes}"),
         };
         format!(
-            "chain, seed {seed}: {}\nreplay: cargo run --release -p sim -- --chain --seed {seed}{nodes}{scenario} --trace",
+            "chain, seed {seed}: {}\nreplay: cargo run --profile checked -p sim -- --chain --seed {seed}{nodes}{scenario} --trace",
             self.violations.join("\n  ")
         )
     }

@@ -230,7 +230,7 @@ fn drawn(seed: u64) -> ChainOptions {
     }
 }
 
-/// Takes some minutes. `CHAIN_SIM_RUNS` sets the number of seeds: `cargo test --release -p sim --test it chain:: -- --ignored`.
+/// Takes some minutes. `CHAIN_SIM_RUNS` sets the number of seeds: `cargo test --profile checked -p sim --test it chain:: -- --ignored`.
 #[test]
 #[ignore = "takes minutes: make slow"]
 fn thousands_of_small_networks_converge_and_lose_nothing() {

@@ -1,4 +1,4 @@
-//! Tests of `sim` from outside, in one program: `cargo test --release -p sim --test it chain::` runs one module.
+//! Tests of `sim` from outside, in one program: `cargo test --profile checked -p sim --test it chain::` runs one module.
 
 mod chain;
 mod rollback;

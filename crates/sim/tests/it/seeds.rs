@@ -89,7 +89,7 @@ fn a_failure_says_how_to_replay_it() {
     };
     let report = run(&options);
     assert!(!report.is_clean());
-    let command = "cargo run --release -p sim -- --seed 3 --bug sync-skipped --trace";
+    let command = "cargo run --profile checked -p sim -- --seed 3 --bug sync-skipped --trace";
     assert!(report.failure().ends_with(command), "{}", report.failure());
     assert_eq!(run(&options).failure(), report.failure());
 }

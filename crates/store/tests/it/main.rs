@@ -1,4 +1,4 @@
-//! Tests of `store` from outside, in one program: `cargo test --release -p store --test it cache::` runs one module.
+//! Tests of `store` from outside, in one program: `cargo test --profile checked -p store --test it cache::` runs one module.
 
 mod workload;
 

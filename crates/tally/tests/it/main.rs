@@ -1,4 +1,4 @@
-//! Tests of `tally` from outside, in one program: `cargo test --release -p tally --test it attachments::` runs one module.
+//! Tests of `tally` from outside, in one program: `cargo test --profile checked -p tally --test it attachments::` runs one module.
 
 mod chain_stage;
 mod stage;

@@ -1,6 +1,6 @@
 //! The messages' bytes: golden vectors (`testdata/attachments.json`), the one form, and garbage.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p transfer golden` rewrites the vectors after a deliberate change.
+//! `UPDATE_GOLDEN=1 cargo test --profile checked -p transfer golden` rewrites the vectors after a deliberate change.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tests of `vault` from outside, in one program: `cargo test --release -p vault --test it relevancy::` runs one module.
+//! Tests of `vault` from outside, in one program: `cargo test --profile checked -p vault --test it relevancy::` runs one module.
 
 mod relevancy;
 mod selection;

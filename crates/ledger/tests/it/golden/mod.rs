@@ -1,6 +1,6 @@
 //! Golden vectors: every format, byte for byte, as files in `testdata/`.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p ledger --test it golden::` rewrites them after a deliberate change of a format; an
+//! `UPDATE_GOLDEN=1 cargo test --profile checked -p ledger --test it golden::` rewrites them after a deliberate change of a format; an
 //! accidental change fails here. `tests/vectors/check_vectors.py` checks the same files without any of our code.
 
 mod cast;
