@@ -34,6 +34,9 @@ fn feed(bytes: &[u8], set: &[String]) {
     }
 }
 
+/// The stack of a program's first thread, as Linux limits it by default.
+const FIRST_THREAD_STACK: usize = 8 << 20;
+
 #[test]
 fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
     let dotted = |count: usize| vec!["a"; count].join(".");
@@ -51,11 +54,17 @@ fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
         format!("{key} = {{ ").repeat(79),
         " }".repeat(79)
     ));
-    for text in &texts {
-        feed(text.as_bytes(), &[]);
-        feed(SWAP.as_bytes(), std::slice::from_ref(text));
-        feed(SWAP.as_bytes(), &[text.replacen(" = ", "=", 1)]);
-    }
+    let feed_all = move || {
+        for text in &texts {
+            feed(text.as_bytes(), &[]);
+            feed(SWAP.as_bytes(), std::slice::from_ref(text));
+            feed(SWAP.as_bytes(), &[text.replacen(" = ", "=", 1)]);
+        }
+    };
+    // The program reads plans on its first thread. The thread of a test has a quarter of that stack, too little for code without optimisation.
+    let thread = std::thread::Builder::new().stack_size(FIRST_THREAD_STACK);
+    let fed = thread.spawn(feed_all).expect("a thread").join();
+    fed.expect("nothing panics");
 }
 
 proptest! {
