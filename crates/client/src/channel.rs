@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api::operations::STREAM;
 use api::{Outcome, StreamAnswer, StreamStart};
 use bytes::{BufMut, BytesMut};
+use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::{Method, Response};
@@ -37,7 +38,14 @@ struct Callers {
 
 impl Channel {
     /// Opens the stream. A task of its own reads the answers.
-    pub(crate) async fn open(connection: Arc<Connection>) -> Result<Arc<Self>, ClientError> {
+    pub(crate) fn open(
+        connection: Arc<Connection>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, ClientError>> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(Self::request(connection))
+    }
+
+    async fn request(connection: Arc<Connection>) -> Result<Arc<Self>, ClientError> {
         let channel = Arc::new(Self {
             outgoing: Arc::default(),
             waiting: Mutex::default(),

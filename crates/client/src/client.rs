@@ -13,6 +13,7 @@ use api::{
     StartFlow, StatesPage, TransactionView, VaultAnswer, VaultQuery, Wait,
 };
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Limited};
 use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
@@ -547,7 +548,18 @@ impl Client {
         Err(problem(status, &bytes))
     }
 
-    async fn exchange(
+    fn exchange<'a>(
+        &'a self,
+        method: Method,
+        path: &'a str,
+        body: RequestBody,
+        wait_ms: Option<u64>,
+    ) -> BoxFuture<'a, Result<(StatusCode, Bytes), ClientError>> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(self.exchange_in_time(method, path, body, wait_ms))
+    }
+
+    async fn exchange_in_time(
         &self,
         method: Method,
         path: &str,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -74,7 +75,18 @@ impl Connection {
     }
 
     /// Sends a request with one more header. Sets the media type of the body unless it is JSON.
-    pub(crate) async fn send_with(
+    pub(crate) fn send_with<'a>(
+        &'a self,
+        method: Method,
+        path: &'a str,
+        header: Option<(HeaderName, HeaderValue)>,
+        body: RequestBody,
+    ) -> BoxFuture<'a, Result<Response<Incoming>, ClientError>> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(self.send_repeatedly(method, path, header, body))
+    }
+
+    async fn send_repeatedly(
         &self,
         method: Method,
         path: &str,

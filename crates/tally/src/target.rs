@@ -1,6 +1,7 @@
 //! The node that a command connects to.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 
 use client::{ChainClient, Client, Endpoint};
 use node::chain::is_chain_dir;
@@ -75,7 +76,7 @@ impl Target {
     ) -> Result<T, Failure> {
         self.folder().map_or(Ok(()), folder::speaks_to_node)?;
         let client = Client::new(self.endpoint()?)?;
-        runtime()?.block_on(work(client))
+        run(Box::pin(work(client)))
     }
 
     /// Runs `work` with a client of the chain node.
@@ -85,7 +86,7 @@ impl Target {
     ) -> Result<T, Failure> {
         self.folder().map_or(Ok(()), folder::speaks_to_chain_node)?;
         let client = ChainClient::new(self.endpoint()?)?;
-        runtime()?.block_on(work(client))
+        run(Box::pin(work(client)))
     }
 
     fn endpoint(&self) -> Result<Endpoint, Failure> {
@@ -106,11 +107,13 @@ impl Target {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
+/// Runs a command to its end. The future is boxed, so that the runtime is compiled once for each type of result, not for each command.
+fn run<T>(command: Pin<Box<dyn Future<Output = Result<T, Failure>> + '_>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))
+        .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))?;
+    runtime.block_on(command)
 }
 
 /// Returns the API endpoint of a folder's node, of either kind, with the token in a file or in the folder.

@@ -8,6 +8,7 @@ use chain::genesis::write_genesis;
 use chain::port::{Reads, StoreFailure, Table};
 use chain::state::read;
 use chain::{ChainTime, Height};
+use futures_util::future::BoxFuture;
 use net::gossip::{GossipLimits, GossipOptions};
 use primitives::CheckPortion;
 use runtime::{Output, Running, WorkerPool};
@@ -50,7 +51,12 @@ impl ChainNode {
     ///
     /// # Errors
     /// See [`ChainStartError`]; nothing keeps running.
-    pub async fn start(files: ChainFiles) -> Result<Self, ChainStartError> {
+    pub fn start(files: ChainFiles) -> BoxFuture<'static, Result<Self, ChainStartError>> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(Self::start_here(files))
+    }
+
+    async fn start_here(files: ChainFiles) -> Result<Self, ChainStartError> {
         let data = files.data();
         let config = &files.config;
         // Before anything is opened.
@@ -162,7 +168,12 @@ impl ChainNode {
     }
 
     /// Stops the node: requests in flight are answered, and submitted rounds are committed.
-    pub async fn stop(self) {
+    pub fn stop(self) -> BoxFuture<'static, ()> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(self.stop_here())
+    }
+
+    async fn stop_here(self) {
         let Self {
             shared,
             http,

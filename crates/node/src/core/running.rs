@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use kernel::Event;
 use ledger::Rejection;
 use primitives::storage::FailureKind;
@@ -69,7 +70,12 @@ impl Node {
     }
 
     /// Stops the node: requests in flight are answered, and submitted commits are completed.
-    pub async fn stop(self) {
+    pub fn stop(self) -> BoxFuture<'static, ()> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(self.stop_here())
+    }
+
+    async fn stop_here(self) {
         let Node {
             shared,
             transport,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use kernel::jobs::Job;
 use kernel::port::{Table, damaged};
 use kernel::{Event, Kernel, Priority};
@@ -73,7 +74,12 @@ impl Node {
     ///
     /// # Errors
     /// See [`StartError`]; nothing keeps running.
-    pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
+    pub fn start(files: NodeFiles, apps: Apps) -> BoxFuture<'static, Result<Node, StartError>> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(Self::start_here(files, apps))
+    }
+
+    async fn start_here(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
         let data = files.data();
         let me = files.info.party.id();
         if files.network.services().contains_key(&me) {

@@ -19,6 +19,7 @@ use super::wire::{Ask, COORDINATOR_SILENCE_MAX, PROTOCOL, Service, Tell, VERSION
 use crate::load::engine::{Clock, Real};
 use crate::measure::whole_micros;
 use crate::topology;
+use crate::workload::Boxed;
 use crate::workload::Workloads;
 
 /// Upper limit on connections that are not authenticated yet.
@@ -99,7 +100,12 @@ impl Agent {
     }
 
     /// Serves until it is dropped.
-    pub async fn serve(self) {
+    pub fn serve(self) -> Boxed<'static, ()> {
+        // Compiled here, and not in each crate that awaits it.
+        Box::pin(self.serve_here())
+    }
+
+    async fn serve_here(self) {
         let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
         loop {
             let Ok((socket, from)) = self.listener.accept().await else {

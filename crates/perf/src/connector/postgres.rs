@@ -19,6 +19,8 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 
 use super::message::{Answer, AnswerError, Audited, Hello, HelloProcess, PROTOCOL, Request, Task};
 
+use crate::workload::Boxed;
+
 /// Default number of accounts and of connections.
 const ACCOUNTS: u64 = 10_000;
 const CONNECTIONS: u64 = 32;
@@ -82,7 +84,12 @@ impl From<tokio_postgres::Error> for Wrong {
 ///
 /// # Errors
 /// PostgreSQL is not installed or does not start, or the pipes fail.
-pub async fn serve() -> Result<(), String> {
+pub fn serve() -> Boxed<'static, Result<(), String>> {
+    // Compiled here, and not in each crate that awaits it.
+    Box::pin(serve_here())
+}
+
+async fn serve_here() -> Result<(), String> {
     let options = ServerOptions {
         settings: vec!["max_connections = 200".to_owned()],
         ..ServerOptions::default()

@@ -51,13 +51,22 @@ use crate::machine;
 use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Limits, Report, SCHEMA};
-use crate::workload::Mix;
+use crate::workload::{LocalBoxed, Mix};
 
 /// How long the machine is observed before anything runs, to see whether it is idle.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
 /// Runs scenarios one after another. Failures are recorded in the report.
-pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
+pub fn run<'a>(
+    plans: &'a [Plan],
+    options: &'a Options,
+    events: &'a Events,
+) -> LocalBoxed<'a, Report> {
+    // Compiled here, and not in each crate that awaits it.
+    Box::pin(run_here(plans, options, events))
+}
+
+async fn run_here(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let begun = Instant::now();
     let measured = plans.iter().any(|plan| plan.monitors.machine);
     let files = plans.iter().any(|plan| moves_files(plan, options));
@@ -156,7 +165,17 @@ pub struct Side {
 
 /// Runs points of different scenarios in interleaved rounds, as one scenario. Its name, seed, repeats and descriptions
 /// are those of `plan`. Failures are recorded in the report.
-pub async fn run_sides(
+pub fn run_sides<'a>(
+    plan: &'a Plan,
+    sides: Vec<Side>,
+    options: &'a Options,
+    events: &'a Events,
+) -> LocalBoxed<'a, Report> {
+    // Compiled here, and not in each crate that awaits it.
+    Box::pin(run_sides_here(plan, sides, options, events))
+}
+
+async fn run_sides_here(
     plan: &Plan,
     sides: Vec<Side>,
     options: &Options,

@@ -74,7 +74,7 @@ mod vault_query;
 
 pub use attachments::{MockFile, MockReader, MockSizes};
 pub use books::{FileNote, SiteBooks, Token};
-pub use boxed::{Boxed, done};
+pub use boxed::{Boxed, LocalBoxed, done};
 pub use codes::ERRORS;
 pub use ended::{Failed, Tried};
 pub use knobs::{KnobError, Knobs};

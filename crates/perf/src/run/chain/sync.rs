@@ -14,6 +14,7 @@ use crate::plan::ChainPlan;
 use crate::run::error::{RUN_FAILED, RunError};
 use crate::run::stretch::seconds;
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, Placement};
+use crate::workload::Boxed;
 
 /// Interval between two checks of the new node's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -44,7 +45,16 @@ pub struct Synced {
 ///
 /// # Errors
 /// Fails if nodes do not start, or with their errors.
-pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<Synced, RunError> {
+pub fn sync<'a>(
+    binary: &'a Path,
+    plan: &'a ChainPlan,
+    transactions: u64,
+) -> Boxed<'a, Result<Synced, RunError>> {
+    // Compiled here, and not in each crate that awaits it.
+    Box::pin(sync_here(binary, plan, transactions))
+}
+
+async fn sync_here(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<Synced, RunError> {
     let mut plan = plan.clone();
     plan.nodes = 2;
     plan.history = transactions;
