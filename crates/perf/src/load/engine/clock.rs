@@ -1,11 +1,14 @@
 //! The engine's clock: the real one, or a virtual one that makes tests exact and instantaneous.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 
 use crate::measure::{ProcessReading, unix_now, whole_millis};
 
@@ -99,63 +102,50 @@ impl Clock for Real {
     }
 }
 
-/// A thread that does nothing but wake the engine each tick. The runtime's own timers come up to two milliseconds late,
-/// which would be counted as the system's latency.
+/// A timer of the operating system that wakes the engine each tick. The runtime's own timers come up to two milliseconds late, which
+/// would be counted as the system's latency. The runtime waits for it as for its sockets, so a tick costs no switch between threads.
 pub struct Pacer {
-    shared: Arc<Paced>,
-}
-
-#[derive(Default)]
-struct Paced {
-    woken: Notify,
-    /// The due time of the first unconsumed tick, in nanoseconds; 0 if there is none.
-    due: AtomicU64,
-    ended: AtomicBool,
+    /// The timer's descriptor. Like the end of a pipe, it is readable when there is something to read: the number of ticks.
+    timer: Receiver,
+    /// When the last consumed tick was due.
+    last: Duration,
 }
 
 impl Pacer {
     fn start(clock: Real) -> Self {
-        let shared = Arc::new(Paced::default());
-        let paced = Arc::clone(&shared);
-        let pace = move || {
-            let mut due = whole_tick(clock.now() + TICK);
-            while !paced.ended.load(Ordering::Relaxed) {
-                // A tick that is due already needs no sleep.
-                std::thread::sleep(due.saturating_sub(clock.now()));
-                let nanos = u64::try_from(due.as_nanos());
-                let nanos = nanos.expect("a whole tick is made of 64 bits");
-                let first =
-                    paced
-                        .due
-                        .compare_exchange(0, nanos, Ordering::AcqRel, Ordering::Relaxed);
-                if first.is_ok() {
-                    paced.woken.notify_one();
-                }
-                due = whole_tick(clock.now().max(due + TICK));
-            }
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags);
+        let timer = timer.expect("a process that generates load may open a timer");
+        let now = clock.now();
+        let first = whole_tick(now + TICK);
+        let time = |duration: Duration| {
+            Timespec::try_from(duration).expect("a few milliseconds are a time of the system")
         };
-        std::thread::Builder::new()
-            .name("lab-pacer".to_owned())
-            .spawn(pace)
-            .expect("a process that generates load may start a thread");
-        Self { shared }
+        let ticking = Itimerspec {
+            it_interval: time(TICK),
+            // More than none, which would stop the timer: the first tick is at least one tick away.
+            it_value: time(first - now),
+        };
+        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &ticking)
+            .expect("an open timer can be set");
+        Self {
+            timer: Receiver::from_owned_fd_unchecked(timer)
+                .expect("a runtime that generates load waits for input"),
+            last: first - TICK,
+        }
     }
 }
 
 impl Ticks for Pacer {
     async fn next(&mut self) -> Duration {
-        loop {
-            match self.shared.due.swap(0, Ordering::AcqRel) {
-                0 => self.shared.woken.notified().await,
-                nanos => return Duration::from_nanos(nanos),
-            }
-        }
-    }
-}
-
-impl Drop for Pacer {
-    fn drop(&mut self) {
-        self.shared.ended.store(true, Ordering::Relaxed);
+        let mut come = [0; size_of::<u64>()];
+        let read = self.timer.read_exact(&mut come).await;
+        read.expect("an open timer can be read");
+        // The number of ticks since the last call, at least one.
+        let come = u32::try_from(u64::from_ne_bytes(come)).expect("no stall takes weeks");
+        let due = self.last + TICK;
+        self.last += TICK * come;
+        due
     }
 }
 
@@ -169,6 +159,23 @@ mod tests {
             let tick = whole_tick(Duration::from_micros(at));
             assert_eq!(tick, Duration::from_micros(expected));
         }
+    }
+
+    #[tokio::test]
+    async fn missed_ticks_count_as_one() {
+        let clock = Real::since(Instant::now());
+        let mut ticks = clock.ticks();
+        let before = ticks.next().await;
+        let until = clock.now() + 5 * TICK;
+        while clock.now() < until {
+            std::hint::spin_loop();
+        }
+        let missed = ticks.next().await;
+        assert_eq!(missed, before + TICK, "due when the first was");
+        assert!(
+            ticks.next().await >= missed + 5 * TICK,
+            "the others are over"
+        );
     }
 
     #[tokio::test]
