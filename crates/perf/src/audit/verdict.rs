@@ -1,5 +1,7 @@
 //! The audit's findings and their display.
 
+use crate::report::number;
+
 /// Upper limit on findings listed one by one. Further findings are only counted.
 pub(super) const FINDINGS_MAX: usize = 20;
 
@@ -41,14 +43,17 @@ impl Verdict {
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |count: usize| number(count as f64);
         if self.is_clean() {
             write!(
                 out,
                 "{} transactions, {} unconsumed and {} consumed states agree",
-                self.transactions, self.states, self.consumed
+                count(self.transactions),
+                count(self.states),
+                count(self.consumed)
             )?;
             if self.files > 0 {
-                let (files, read) = (self.files, self.files_read);
+                let (files, read) = (count(self.files), count(self.files_read));
                 write!(out, ", {files} files are there, {read} of them read back")?;
             }
             if self.one_in > 1 {
@@ -56,13 +61,43 @@ impl std::fmt::Display for Verdict {
             }
             return Ok(());
         }
-        write!(out, "{} findings", self.wrong)?;
+        write!(out, "{} findings", count(self.wrong))?;
         for finding in &self.findings {
             write!(out, "\n  {finding}")?;
         }
         if self.wrong > self.findings.len() {
-            write!(out, "\n  and {} more", self.wrong - self.findings.len())?;
+            let more = self.wrong - self.findings.len();
+            write!(out, "\n  and {} more", count(more))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_separated_thousands() {
+        let clean = Verdict {
+            transactions: 60_031,
+            states: 1_234_567,
+            one_in: 1,
+            ..Verdict::default()
+        };
+        let wrong = Verdict {
+            findings: vec!["a".to_owned()],
+            wrong: 12_001,
+            ..Verdict::default()
+        };
+        for (verdict, expected) in [
+            (
+                &clean,
+                "60,031 transactions, 1,234,567 unconsumed and 0 consumed states agree",
+            ),
+            (&wrong, "12,001 findings\n  a\n  and 12,000 more"),
+        ] {
+            assert_eq!(verdict.to_string(), expected);
+        }
     }
 }
