@@ -61,8 +61,8 @@ pub struct Retained {
 /// The measured stretches to read disk from, and the question.
 #[derive(Clone, Copy)]
 pub(super) struct DiskQuestion<'a> {
-    /// Points on networks of their own, one for each number of states, whose stretches follow each other without a warm-up.
-    /// `None` if no such scenario was run.
+    /// Points on networks of their own, one for each number of states, whose stretches follow each other without a warm-up: the
+    /// files of each go on from those of the one before. `None` if no such scenario was run.
     pub(super) apart: Option<&'a Scenario>,
     /// The levels of load, which are read if there is no such scenario.
     pub(super) levels: &'a Scenario,
@@ -334,6 +334,25 @@ mod tests {
             "{need:?}"
         );
         assert_eq!(question.of("bank-2", Role::Node), None);
+    }
+
+    #[test]
+    fn files_that_begin_again_are_read_within_each_stretch() {
+        let mut restored = point(None, 1_000);
+        for stretch in &mut restored.stretches {
+            let samples = &mut stretch.processes[0].samples;
+            for (sample, bytes) in samples.iter_mut().zip([5_000, 105_000]) {
+                (sample.disk_bytes, sample.log_bytes) = (bytes, None);
+            }
+        }
+        let measured = scenario(vec![restored]);
+        let question = DiskQuestion {
+            apart: None,
+            ..question(&measured, 1.0)
+        };
+        let need = question.of("bank-1", Role::Node).expect("read");
+        let found = need.bytes_per_unit.value;
+        assert!((found - 1_000.0).abs() < 1e-6, "{found}");
     }
 
     #[test]

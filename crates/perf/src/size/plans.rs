@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::{Axis, Case, Closed, Load, Plan, Think};
-use crate::workload::Workloads;
+use crate::workload::{Workloads, is_used_up};
 
 /// Number of levels, from one unit outstanding to the scenario's number.
 const POINTS: u32 = 5;
@@ -45,10 +45,12 @@ pub fn plan(scenario: &Plan, seconds: f64, repeats: u32) -> Plan {
 }
 
 /// Returns a scenario that shows how files grow: stretches of the highest load without pauses between them, on a new network
-/// for each number of states. `None` if the files cannot be observed, as on another machine, or if it has a chain, which
-/// is a new one for each stretch.
+/// for each number of states. `None` if the files cannot be observed, as on another machine, or if the files of a stretch do
+/// not go on from those of the stretch before. A chain is a new one for each stretch, and a preparation that is used up is
+/// restored.
 pub fn disk_plan(scenario: &Plan, workloads: &Workloads, seconds: f64) -> Option<Plan> {
-    if scenario.network.target.is_some() || scenario.chain.is_some() {
+    let begins_again = scenario.chain.is_some() || uses_up(scenario, workloads);
+    if scenario.network.target.is_some() || begins_again {
         return None;
     }
     let mut plan = plan(scenario, seconds, DISK_REPEATS);
@@ -96,6 +98,14 @@ fn varied_states(scenario: &Plan, workloads: &Workloads) -> Option<[i64; 2]> {
         workloads.make(&work.kind, &knobs).is_ok()
     };
     found.iter().all(takes).then_some(found)
+}
+
+/// Returns whether the units of some work use up what was prepared for them.
+fn uses_up(scenario: &Plan, workloads: &Workloads) -> bool {
+    scenario.work.iter().any(|work| {
+        let made = workloads.make(&work.kind, &work.knobs);
+        made.is_ok_and(|workload| is_used_up(&*workload))
+    })
 }
 
 /// Returns the number of units outstanding at the highest load.
@@ -168,6 +178,16 @@ mod tests {
             ("", "kind = 'pay'\nstates = 40", 40.0, Some(&["1", "40"])),
             ("", "kind = 'issue'\nquantity = 5", 1.0, Some(&[])),
             ("", "kind = 'issue_and_pay'", 1.0, Some(&[])),
+            ("", "kind = 'swap'", 1.0, Some(&[])),
+            ("", "kind = 'swap'\ndepth = 2", 1.0, None),
+            ("", "kind = 'transfer'", 1.0, None),
+            ("", "kind = 'transfer-attachment'", 1.0, None),
+            (
+                "",
+                "kind = 'transfer-attachment'\ntemperature = 'present'",
+                1.0,
+                Some(&[]),
+            ),
             (target, "kind = 'pay'", 1.0, None),
         ] {
             let scenario = scenario(&format!("{network}[work]\n{work}\n"));
