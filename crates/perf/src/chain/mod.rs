@@ -6,7 +6,7 @@
 //! Modules in reading order: `target` (the interface), `ours` (our own nodes), `nxt` (the second driver, and a small fake
 //! of such a server), `connect` (the nodes of a plan). `site` with `backlog` sends payments and limits the waiting ones, and `books` keeps the accepted ones. The unit
 //! itself is the workload `payment`. `watch` with `line` follows a node's main chain as it grows. `audit`, and `analysis`
-//! with `outcome`, evaluate a finished run.
+//! with `outcome` and `left`, evaluate a finished run.
 
 pub mod analysis;
 pub mod audit;
@@ -14,10 +14,12 @@ pub mod backlog;
 pub mod books;
 mod codes;
 pub mod connect;
+pub mod left;
 pub mod line;
 pub mod nxt;
 pub mod ours;
 pub mod outcome;
+pub mod result_input;
 mod site;
 #[cfg(test)]
 mod staged;

@@ -1,34 +1,11 @@
 //! Computes the result of a stretch from the observed chains and the audit. Pure.
 
-use super::Chain;
 use super::analysis::{self, BlockRow};
-use super::audit::Audited;
-use super::books::Accepted;
+use super::left::all_left;
 use super::line::Line;
+use super::result_input::ResultInput;
 use crate::measure::Latencies;
-use crate::results::{ChainNode, ChainResult, DiskLook, Process};
-
-/// The input of a result. Times are milliseconds since the scenario began.
-pub struct ResultInput<'a> {
-    /// Each node's observed main chain.
-    pub lines: &'a [Line],
-    /// The audit's result.
-    pub audited: &'a Audited,
-    /// Accepted payments, by key.
-    pub accepted: &'a [Accepted],
-    /// The total number of accepted payments.
-    pub total: u64,
-    /// The chains.
-    pub chains: &'a [Chain],
-    /// The begin and the end of the measurement, milliseconds since the scenario began.
-    pub measured_ms: (u64, u64),
-    /// The time of the block before the first one, seconds since the chain's beginning.
-    pub began_s: u64,
-    /// The target time between blocks, seconds.
-    pub block_s: f64,
-    /// The nodes' processes.
-    pub processes: &'a [Process],
-}
+use crate::results::{ChainNode, ChainResult, DiskLook};
 
 /// Computes the result.
 #[must_use]
@@ -69,8 +46,8 @@ pub fn outcome(seen: &ResultInput<'_>) -> ChainResult {
     ChainResult {
         payments_per_s: if least.is_finite() { least } else { 0.0 },
         accepted: seen.total,
-        in_blocks: seen.audited.placed.len() as u64,
-        left: seen.audited.left.clone(),
+        in_blocks: seen.of_all(seen.audited.placed.len() as u64),
+        left: all_left(seen),
         to_block: to_block(seen).histogram(),
         block_seconds: seen.block_s,
         block_seconds_mean: mean,
@@ -170,9 +147,10 @@ fn disk(seen: &ResultInput<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::audit::NodeEnd;
-    use crate::chain::{BlockSeen, ChainId, TxKey};
-    use crate::results::ProcessSample;
+    use crate::chain::audit::{Audited, NodeEnd};
+    use crate::chain::books::Accepted;
+    use crate::chain::{BlockSeen, Chain, ChainId, TxKey};
+    use crate::results::{Process, ProcessSample};
 
     fn line(blocks: &[(u64, u64)]) -> Line {
         let mut line = Line::default();
@@ -246,7 +224,7 @@ mod tests {
             lines: &lines,
             audited: &audited,
             accepted: &accepted,
-            total: 3,
+            total: 4,
             chains: &[Chain {
                 id: ChainId(1),
                 name: "P".to_owned(),

@@ -12,11 +12,12 @@ use super::store_sizes::StoreSizes;
 pub struct ChainResult {
     /// Payments a second in blocks of the main chain while the load was on: the least over the nodes. Orphaned blocks do not count.
     pub payments_per_s: f64,
-    /// Payments that were accepted.
+    /// Payments that were accepted, including the warm-up.
     pub accepted: u64,
-    /// Accepted payments that are in a block of the main chain of every node.
+    /// Accepted payments that are in a block of the main chain of every node. Like `left`, it is an estimate if the audit looked up a
+    /// sample.
     pub in_blocks: u64,
-    /// Accepted payments that left the pool without a block, by reason.
+    /// Accepted payments that left the pool without a block, by reason. Those of the measurement are also faults of the stretch.
     pub left: Vec<Fault>,
     /// Time from a payment's due time until the node it was sent to first showed its block of the main chain.
     pub to_block: Histogram,

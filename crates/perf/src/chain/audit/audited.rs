@@ -1,7 +1,7 @@
 //! The result of an audit.
 
 use crate::chain::analysis::BlockRow;
-use crate::results::{AuditResult, Fault};
+use crate::results::AuditResult;
 
 /// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,8 +12,8 @@ pub struct Audited {
     pub blocks: Vec<BlockRow>,
     /// The position of each accepted payment: its index in `accepted`, and a height.
     pub placed: Vec<(usize, u64)>,
-    /// Accepted payments that left without a block, by reason.
-    pub left: Vec<Fault>,
+    /// Each accepted payment that left without a block: its index in `accepted`, and the reason.
+    pub left: Vec<(usize, String)>,
     /// The nodes at the end.
     pub nodes: Vec<NodeEnd>,
 }

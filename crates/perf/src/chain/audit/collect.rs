@@ -13,7 +13,7 @@ use crate::chain::analysis::BlockRow;
 use crate::chain::codes::SLOW;
 use crate::chain::{ChainTarget, Detail, Fate};
 use crate::load::Fault;
-use crate::results::{self, AuditResult};
+use crate::results::AuditResult;
 
 /// Upper limit on accepted payments outside any block that are looked up one by one. The rest counts as lost.
 const FATES_MAX: usize = 10_000;
@@ -105,7 +105,7 @@ pub(super) async fn audit_within(question: &Question<'_>, limits: &Limits) -> Au
 }
 
 fn good_words(question: &Question<'_>, audited: &Audited, took: Duration) -> String {
-    let left: u64 = audited.left.iter().map(|fault| fault.count).sum();
+    let left = audited.left.len();
     let which = match question.every {
         1 => "every accepted payment".to_owned(),
         every => format!("of accepted payments one in {every}"),
@@ -255,7 +255,6 @@ async fn fates(
     audited: &mut Audited,
     findings: &mut Findings,
 ) -> Result<(), Fault> {
-    let mut left: BTreeMap<String, u64> = BTreeMap::new();
     // Up to the limit, none are left over.
     let beyond = missing.len().saturating_sub(FATES_MAX);
     for place in missing.into_iter().take(FATES_MAX) {
@@ -265,7 +264,7 @@ async fn fates(
         };
         let fate = target.fate(accepted.key);
         match limits.answer(&**target, "fate", fate).await? {
-            Fate::Left(reason) => *left.entry(reason).or_default() += 1,
+            Fate::Left(reason) => audited.left.push((place, reason)),
             Fate::Waiting => findings.note(format!(
                 "{}: the payment {} was accepted and still waits; the pool did not empty in time",
                 target.name(),
@@ -286,11 +285,5 @@ async fn fates(
     if beyond > 0 {
         findings.note(format!("{beyond} more accepted payments stand in no block"));
     }
-    let fault = |(code, count): (String, u64)| results::Fault {
-        message: format!("left the pool without a block: {code}"),
-        code,
-        count,
-    };
-    audited.left = left.into_iter().map(fault).collect();
     Ok(())
 }

@@ -24,8 +24,10 @@ use crate::agent::ChainTask;
 use crate::chain::ChainSite;
 use crate::chain::audit::{self, Audited, Question, Start};
 use crate::chain::backlog::{Backlog, Share};
+use crate::chain::left::{count_as_failed, measured_left};
 use crate::chain::line::Line;
-use crate::chain::outcome::{ResultInput, outcome};
+use crate::chain::outcome::outcome;
+use crate::chain::result_input::ResultInput;
 use crate::chain::watch::Watch;
 use crate::monitor::Subject;
 use crate::plan::{ChainPlan, Load, Plan};
@@ -224,7 +226,7 @@ impl ChainLife {
             return;
         };
         let lines: Vec<Line> = self.watches.iter().map(Watch::line).collect();
-        let result = outcome(&ResultInput {
+        let seen = ResultInput {
             lines: &lines,
             audited: &audited,
             accepted: &accepted,
@@ -234,8 +236,9 @@ impl ChainLife {
             began_s: self.start.time_s,
             block_s: f64::from(chain.block_s),
             processes: &stretch.processes,
-        });
-        stretch.faults.extend(result.left.iter().cloned());
+        };
+        let (result, left) = (outcome(&seen), measured_left(&seen));
+        count_as_failed(stretch, left);
         stretch.chain = Some(Box::new(result));
     }
 }
