@@ -6,7 +6,7 @@ use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
 use serde::{Deserialize, Serialize};
 
-use super::{ProcessReading, SERIAL_THREAD, TICKS_PER_S, thread_ns, whole_millis};
+use super::{ProcessReading, SERIAL_THREAD, thread_ns, whole_millis};
 use crate::results::MissingReadings;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
@@ -75,61 +75,18 @@ impl ProcessKey {
     }
 }
 
-impl ProcessKey {
-    /// Reads it together with the processes that it has started, directly or through others. Processor time of those that have ended counts
-    /// as well. Of their memory only their own counts, since they may share the rest.
-    pub fn look_with_children(self) -> Option<Look> {
-        let mut sum = self.look()?;
-        add_children(self.pid, &mut sum, GENERATIONS_MAX);
-        Some(sum)
-    }
-}
-
-/// Generations of processes that are followed.
-const GENERATIONS_MAX: u32 = 16;
-
-fn add_children(pid: u32, sum: &mut Look, generations: u32) {
-    sum.cpu_ms += ended_children_ms(pid).unwrap_or(0);
-    for child in children(pid) {
-        let Some(known) = ProcessKey::of(child) else {
-            // It has ended, and its parent has not waited for it yet.
-            sum.cpu_ms += ProcessReading::of(child).map_or(0, |ended| whole_millis(ended.cpu));
-            continue;
-        };
-        let Some(look) = known.look() else { continue };
-        sum.cpu_ms += look.cpu_ms;
-        sum.read_bytes += look.read_bytes;
-        sum.written_bytes += look.written_bytes;
-        sum.missing.io |= look.missing.io;
-        let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
-        sum.rss_bytes += 1_024 * field(&status.replace(" kB", ""), "RssAnon:");
-        if generations > 0 {
-            add_children(known.pid, sum, generations - 1);
+impl Look {
+    /// Returns the reading with counters of at least those of an earlier reading of the same process. With the processes that it has
+    /// started, a reading may lack one that ended meanwhile, and its counters would seem to begin again.
+    #[must_use]
+    pub(crate) fn not_below(self, earlier: &Self) -> Self {
+        Self {
+            cpu_ms: self.cpu_ms.max(earlier.cpu_ms),
+            read_bytes: self.read_bytes.max(earlier.read_bytes),
+            written_bytes: self.written_bytes.max(earlier.written_bytes),
+            ..self
         }
     }
-}
-
-/// Returns the processes that the threads of a process have started. A process that has ended has none.
-fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task"));
-    let lists = threads
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
-    let lists: Vec<String> = lists.collect();
-    let children = lists.iter().flat_map(|list| list.split_whitespace());
-    children.filter_map(|child| child.parse().ok()).collect()
-}
-
-/// Returns the processor time of a process's children that have ended (fields 16 and 17 of `stat`).
-fn ended_children_ms(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(13);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some((user + system) * 1_000 / TICKS_PER_S)
 }
 
 /// Returns the ticks from the machine's start to the process's (field 22 of `stat`); `None` if it has ended, reaped or
@@ -182,38 +139,6 @@ pub(crate) fn own_cpu_ns() -> u64 {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
-
-    #[test]
-    fn children_count_while_they_run_and_after() {
-        // The shell's child computes, then the shell itself waits.
-        let mut shell = Command::new("sh")
-            .args([
-                "-c",
-                "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; read x",
-            ])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let known = ProcessKey::of(shell.id()).expect("it runs");
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let (mut during, mut after) = (0, 0);
-        while after == 0 && Instant::now() < deadline {
-            let family = known.look_with_children().expect("it runs");
-            let alone = known.look().expect("it runs");
-            match ended_children_ms(shell.id()) {
-                Some(0) => during = family.cpu_ms.saturating_sub(alone.cpu_ms).max(during),
-                _ => after = family.cpu_ms.saturating_sub(alone.cpu_ms),
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        shell.kill().expect("it runs");
-        shell.wait().expect("it ended");
-        assert!(
-            during > 0 && after >= during,
-            "{during} ms while it ran, {after} ms after"
-        );
-    }
 
     #[test]
     fn a_process_is_seen_until_it_ends_and_never_taken_for_another() {

@@ -1,6 +1,7 @@
 //! Instruments: latencies, medians, memory and processor time of processes, serial time, disk use, times as numbers.
 
 mod disk;
+mod family;
 mod latencies;
 mod look;
 mod median;

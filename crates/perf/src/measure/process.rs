@@ -34,7 +34,7 @@ impl ProcessReading {
 }
 
 /// Reads `VmHWM:  1234 kB` as bytes.
-fn kilobytes(status: &str, field: &str) -> Option<u64> {
+pub(super) fn kilobytes(status: &str, field: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(field))?;
     let number: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     number.checked_mul(1024)

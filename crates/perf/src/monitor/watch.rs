@@ -142,6 +142,8 @@ impl Monitor {
 struct Watch {
     subject: Subject,
     process: Option<ProcessKey>,
+    /// The last reading of the process.
+    last: Option<Look>,
     client: Option<Client>,
     /// The counters of the last answer; `None` before the first answer.
     counters: Option<Counters>,
@@ -163,6 +165,7 @@ impl Watch {
         let endpoint = subject.endpoint.clone();
         Self {
             process: subject.pid.and_then(|pid| subject.host.process(pid)),
+            last: None,
             client: endpoint.and_then(|endpoint| Client::with_limits(endpoint, limits).ok()),
             counters: None,
             disk_bytes: None,
@@ -186,7 +189,11 @@ impl Watch {
     fn seen(&mut self, seen: Seen) -> Option<Look> {
         self.disk_bytes = seen.folder_bytes.or(self.disk_bytes);
         self.log_bytes = seen.log_bytes.or(self.log_bytes);
-        seen.process
+        let look = seen.process?;
+        // Its key names one process alone, so its counters never begin again.
+        let look = self.last.map_or(look, |last| look.not_below(&last));
+        self.last = Some(look);
+        self.last
     }
 
     /// Returns the sample of a round; `None` if there was nothing to read.
@@ -481,6 +488,34 @@ mod tests {
         }
         let mut silent = Watch::of(Subject::default());
         assert_eq!(silent.sample(0, None, None), None);
+    }
+
+    #[test]
+    fn counters_of_one_process_never_fall() {
+        let mut watch = Watch::of(Subject::default());
+        let mut samples = Vec::new();
+        for (at_ms, count) in [(0, 100_000), (1, 99_000), (2, 101_000)] {
+            let process = Some(Look {
+                cpu_ms: count,
+                read_bytes: count,
+                written_bytes: count,
+                ..Look::default()
+            });
+            let look = watch.seen(Seen {
+                process,
+                ..Seen::default()
+            });
+            samples.extend(watch.sample(at_ms, look, None));
+        }
+        let counters: [fn(&ProcessSample) -> u64; 3] = [
+            |sample| sample.cpu_ms,
+            |sample| sample.read_bytes,
+            |sample| sample.written_bytes,
+        ];
+        for counter in counters {
+            assert_eq!(crate::stats::growth(&samples, counter), 1_000);
+        }
+        assert_eq!(watch.seen(Seen::default()), None, "it has ended");
     }
 
     #[tokio::test]
