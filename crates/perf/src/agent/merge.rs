@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use crate::load::engine::Slice;
 use crate::results::{Fault, Generator, Histogram, Second, Stretch, WorkResult};
 
+/// Upper limit on seconds of a series: a week.
+const SECONDS_MAX: u64 = 7 * 24 * 3_600;
+
 /// The results of one generator, with the latencies of each second.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
@@ -108,6 +111,7 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
     }
     all.faults = faults.into_values().collect();
     all.works = works;
+    fill(&mut seconds, started_ms, all.seconds);
     all.series = seconds
         .into_values()
         .map(|(mut second, latencies)| {
@@ -117,6 +121,18 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
         })
         .collect();
     all
+}
+
+/// Adds the seconds of which no generator has a row, such as those after the last report of one that died. A series without them
+/// would hide a stall.
+fn fill(seconds: &mut BTreeMap<u64, (Second, Histogram)>, started_ms: u64, measured_s: f64) {
+    let last = seconds.last_key_value().map_or(0, |(last, _)| last + 1);
+    // Only whole seconds, as with one generator. Bounded and clipped, because a faulty agent may report any time.
+    let count = last.max(measured_s as u64).min(SECONDS_MAX);
+    for at in 0..count {
+        let (second, _) = seconds.entry(at).or_default();
+        second.at_ms = started_ms.saturating_add(at * 1000);
+    }
 }
 
 fn count<'a>(parts: impl Iterator<Item = &'a Part>) -> u32 {
@@ -187,7 +203,27 @@ mod tests {
         assert_eq!(all.started_ms, 5_000);
         assert_eq!(all.seconds, 4.01);
         let series: Vec<(u64, u64)> = all.series.iter().map(|one| (one.at_ms, one.done)).collect();
-        assert_eq!(series, [(5_000, 40), (6_000, 20)]);
+        let stalled = [(7_000, 0), (8_000, 0)];
+        assert_eq!(series[..2], [(5_000, 40), (6_000, 20)]);
+        assert_eq!(series[2..], stalled, "until the end");
         assert_eq!(all.series[0].p50_ms, 4.0);
+    }
+
+    #[test]
+    fn seconds_without_a_slice_are_zero() {
+        for (times_ms, rows) in [
+            (&[][..], &[][..]),
+            (&[5_000], &[(5_000, 9)]),
+            (
+                &[5_000, 8_000],
+                &[(5_000, 9), (6_000, 0), (7_000, 0), (8_000, 9)],
+            ),
+        ] {
+            let slices = times_ms.iter().map(|at_ms| slice(*at_ms, 9, 1_000));
+            let part = Part::of_lost(slices.collect(), 0, "a:1", "lab.agent_lost");
+            let series = merge(vec![part]).series;
+            let found: Vec<(u64, u64)> = series.iter().map(|one| (one.at_ms, one.done)).collect();
+            assert_eq!(found, rows, "{times_ms:?}");
+        }
     }
 }

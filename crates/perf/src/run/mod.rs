@@ -11,7 +11,7 @@
 //! Modules in reading order: `event` (progress), `scenario` (one scenario), `course` (its stretches) and `schedule`
 //! (their order). `prepared` is the preparation of a point. `target` with `life` is the trait of the systems that stretches run on.
 //! They are `own_ledger` with `own_network` and `care`, `running_ledger`, `chain`, and `other_system`. `stretch` is one
-//! measurement, and `works` its work. `findings` are the warnings, and `too_few_cores` those about points that were left out.
+//! measurement, `window` its readings, and `works` its work. `findings` are the warnings, and `too_few_cores` those about points that were left out.
 
 mod care;
 mod chain;
@@ -37,6 +37,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod too_few_cores;
+mod window;
 mod works;
 
 use std::path::PathBuf;

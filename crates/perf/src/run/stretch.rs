@@ -9,14 +9,14 @@ use super::event::Event;
 use super::next_stretch::NextStretch;
 use super::own_network::streams;
 use super::target::Target;
+use super::window::{grown_files, trim};
 use super::works::works;
 use crate::agent::{Task, TeamOutcome};
 use crate::load::Live;
 use crate::load::engine::{self, LoadEnvironment, Real, SampleSink, Settings, UNFINISHED_AFTER};
 use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{FaultKind, Load, Plan};
-use crate::results::{Process, ProcessSample, Stretch};
-use crate::stats::folder_growth;
+use crate::results::Stretch;
 use crate::topology::{PlacedProcess, Signal};
 use crate::workload::{Failed, Site};
 
@@ -140,8 +140,10 @@ impl Measure<'_> {
             measured = measured => measured,
             never = disturbed => match never {},
         };
-        let search = matches!(self.next.plan.load, Load::Knee(_));
-        let unwatched = watch.end(self.target, &mut stretch, search).await;
+        // A search's figures are those of its last trial. Agents begin when all of them are ready.
+        let began_later =
+            matches!(self.next.plan.load, Load::Knee(_)) || self.next.run.options.agents.is_some();
+        let unwatched = watch.end(self.target, &mut stretch, began_later).await;
         let behind = behind.err().map(RunError::from);
         Ok((stretch, unwatched.or(behind).or(failure)))
     }
@@ -290,12 +292,12 @@ struct Watch {
 }
 
 impl Watch {
-    /// Ends it and adds its results. A search's figures are those of its last trial, so earlier samples are left out.
+    /// Ends it and adds its results. `began_later` says whether the measurement began some time after the monitoring.
     async fn end(
         self,
         target: &dyn Target,
         stretch: &mut Stretch,
-        search: bool,
+        began_later: bool,
     ) -> Option<RunError> {
         if let Some(monitor) = self.monitor {
             let watched = monitor.stop().await;
@@ -303,14 +305,8 @@ impl Watch {
             stretch.metrics = watched.metrics;
         }
         stretch.disk_bytes = growth(self.disk_bytes, target.disk_bytes());
-        if search {
-            let began = stretch.started_ms;
-            for process in &mut stretch.processes {
-                process.samples.drain(..before(&process.samples, began));
-            }
-            for series in &mut stretch.metrics {
-                series.values.retain(|(at, _)| *at >= began);
-            }
+        trim(stretch);
+        if began_later {
             stretch.disk_bytes = stretch
                 .disk_bytes
                 .and_then(|_| grown_files(&stretch.processes));
@@ -319,25 +315,11 @@ impl Watch {
     }
 }
 
-/// Returns the growth of the files of all nodes and database servers; `None` if that of one is unknown.
-fn grown_files(processes: &[Process]) -> Option<u64> {
-    let measured = processes.iter().filter(|process| !process.is_generator());
-    let grown: Option<Vec<u64>> = measured.map(folder_growth).collect();
-    Some(grown?.into_iter().fold(0, u64::saturating_add))
-}
-
 /// Returns the growth of the files between two readings; `None` if one of them failed. It is 0 if old files were removed faster than new ones
 /// grew.
 fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     let (before, after) = before.zip(after)?;
     Some(after.saturating_sub(before))
-}
-
-/// Returns how many samples precede the last one that was taken at or before the start of measuring.
-fn before(samples: &[ProcessSample], began_ms: u64) -> usize {
-    let earlier = samples.partition_point(|sample| sample.at_ms <= began_ms);
-    // Without an earlier sample all are kept.
-    earlier.saturating_sub(1)
 }
 
 /// Returns the workers that a load needs.
@@ -371,7 +353,6 @@ pub(super) fn seconds(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::MissingReadings;
 
     #[test]
     fn growth_is_unknown_if_a_reading_of_files_failed() {
@@ -382,55 +363,6 @@ mod tests {
             (Some(5), None, None),
         ] {
             assert_eq!(growth(before, after), expected, "{before:?} {after:?}");
-        }
-    }
-
-    #[test]
-    fn files_of_a_search_are_those_of_all_nodes() {
-        let process = |name: &str, sizes: [u64; 2], is_missing| Process {
-            name: name.to_owned(),
-            samples: sizes
-                .map(|disk_bytes| ProcessSample {
-                    disk_bytes,
-                    missing: MissingReadings {
-                        disk: is_missing,
-                        ..MissingReadings::default()
-                    },
-                    ..ProcessSample::default()
-                })
-                .into(),
-        };
-        let generator = process("generator", [0, 0], true);
-        for (notary, is_missing, expected) in [
-            ([10, 14], false, Some(9)),
-            // Files that shrink have not grown by their whole size.
-            ([14, 10], false, Some(5)),
-            ([0, 0], true, None),
-        ] {
-            let bank = process("bank-1", [20, 25], false);
-            let notary = process("notary", notary, is_missing);
-            let found = grown_files(&[notary, bank, generator.clone()]);
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn samples_before_measuring_are_found() {
-        let at = |times: &[u64]| -> Vec<ProcessSample> {
-            let sample = |at_ms: &u64| ProcessSample {
-                at_ms: *at_ms,
-                ..ProcessSample::default()
-            };
-            times.iter().map(sample).collect()
-        };
-        for (times, began, count) in [
-            (&[][..], 5, 0),
-            (&[1, 2, 3], 0, 0),
-            (&[1, 2, 3], 1, 0),
-            (&[1, 2, 3], 2, 1),
-            (&[1, 2, 3], 9, 2),
-        ] {
-            assert_eq!(before(&at(times), began), count, "{times:?} {began}");
         }
     }
 }

@@ -226,6 +226,9 @@ impl Recorder {
             }
             all.latencies.clear();
             lock(&self.shards[0]).spare.push(all.latencies);
+        } else if let Some(sink) = &self.slices {
+            // A second in which no unit ended may be a stall, so the reader needs its row.
+            sink.send(self.slice(row.clone(), &Latencies::new()));
         }
         live.second(row.p50_ms, row.p99_ms);
         if merged.series.len() < SECONDS_MAX {

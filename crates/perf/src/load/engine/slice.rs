@@ -8,7 +8,7 @@ use crate::results::{Fault, Histogram, Second, WorkResult};
 /// Upper limit on seconds waiting for the reader. Further ones are lost to it, but not to the stretch.
 const SLICES_MAX: usize = 1_000;
 
-/// The results of a second with at least one ended unit.
+/// The results of a second, also if no unit ended in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// Its row of the series.
@@ -44,5 +44,47 @@ impl SliceSink {
     pub(super) fn send(&self, slice: Slice) {
         // Ignore the error: a reader that is so far behind is gone.
         let _ = self.to.try_send(slice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::recorder::{Noted, Recorder};
+    use super::*;
+    use crate::load::Live;
+
+    #[test]
+    fn seconds_without_an_ended_unit_have_slices() {
+        let (sink, mut slices) = SliceSink::channel();
+        let labels = ["pay".to_owned()];
+        let recorder = Recorder::new(&labels, Duration::from_secs(1), 0, None, Some(sink));
+        for ended_ms in [500, 3_200] {
+            let due = Duration::from_millis(ended_ms - 1);
+            recorder.note(Noted {
+                due,
+                started: due,
+                ended: Duration::from_millis(ended_ms),
+                slot: 0,
+                work: 0,
+                retries: 0,
+                outcome: Ok(()),
+            });
+        }
+        recorder.finish(Duration::from_secs(5), 5_000, 7, &Live::default());
+        let mut rows = Vec::new();
+        while let Ok(slice) = slices.try_recv() {
+            let second = slice.second;
+            rows.push((second.at_ms, second.done, second.outstanding));
+        }
+        let expected = [
+            (5_000, 1, 7),
+            (6_000, 0, 7),
+            (7_000, 0, 7),
+            (8_000, 1, 7),
+            (9_000, 0, 7),
+        ];
+        assert_eq!(rows, expected);
     }
 }
