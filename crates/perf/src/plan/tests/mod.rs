@@ -5,6 +5,7 @@ mod defaults;
 mod expected;
 mod garbage;
 mod overlays;
+mod published;
 mod refusals;
 mod round_trip;
 mod shipped;
