@@ -25,6 +25,7 @@ mod error;
 mod fold;
 mod lease;
 mod moving;
+mod row_pages;
 mod schema;
 mod session;
 mod settings;

@@ -1,9 +1,7 @@
 //! Moving a store to a server, and comparing the two. No node runs meanwhile.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt};
 use primitives::storage::{Reads, Row, TableSet, WriteBatch};
 use store::{ChangedKey, POSITION_KEY, encode_commit};
 use tokio_postgres::Client;
@@ -13,12 +11,11 @@ use crate::database::runtime;
 use crate::error::DatabaseError;
 use crate::fold::Part;
 use crate::lease::{self, Lease, Moved, millis, signed};
-use crate::schema::{Statements, VERSION};
+use crate::row_pages::RowPages;
+use crate::schema::{PAGE_ROWS, Statements, VERSION};
 use crate::session::{self, PATIENT, within};
 use crate::settings::{Settings, Target};
 
-/// Rows read at once.
-const PAGE_ROWS: usize = 1_000;
 /// Bytes of keys and values in one statement.
 const STATEMENT_BYTES: usize = 4 << 20;
 /// The lease of a command, which renews it with every statement.
@@ -166,14 +163,20 @@ async fn compare<T: TableSet>(
     store: &(dyn Reads<T> + Sync),
     told: &mut (dyn FnMut(u64) + Send),
 ) -> Result<Option<String>, DatabaseError> {
-    let sort = |error| DatabaseError::of(&error, &target.shown);
-    let none: [&(dyn ToSql + Sync); 0] = [];
-    let rows = client.query_raw(&statements.rows, none);
-    let mut rows = pin!(within(PATIENT, target, rows).await?);
+    let mut rows = RowPages::begin(client, target, statements).await?;
+    let difference = first_difference(&mut rows, store, told).await?;
+    rows.end().await?;
+    Ok(difference)
+}
+
+async fn first_difference<T: TableSet>(
+    rows: &mut RowPages<'_>,
+    store: &(dyn Reads<T> + Sync),
+    told: &mut (dyn FnMut(u64) + Send),
+) -> Result<Option<String>, DatabaseError> {
     let mut own = OwnRows::new(store);
     let mut done = 0;
-    while let Some(row) = within(PATIENT, target, rows.next().map(Ok)).await? {
-        let row = row.map_err(sort)?;
+    while let Some(row) = rows.next().await? {
         let (number, key, value): (i16, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
         let named = |what: &str, number: i16, key: &[u8]| {
             let key = primitives::hex::encode(key);

@@ -5,6 +5,9 @@ use crate::vault_schema::VaultStatements;
 /// The version of the schema. Version 1 had no tables of the vault.
 pub(crate) const VERSION: i32 = 2;
 
+/// Rows in one statement of [`Statements::rows_after`].
+pub(crate) const PAGE_ROWS: usize = 1_000;
+
 /// The first key of the advisory lock of a session that waits for the lease. The second is the schema.
 const WAITING: i32 = 0x7461_6c79;
 
@@ -48,8 +51,10 @@ pub(crate) struct Statements {
     pub(crate) fold: String,
     /// Reads the number of the last commit that the present rows include.
     pub(crate) folded: String,
-    /// Reads the present rows.
+    /// Reads the present rows, in any order. An order could make the server sort a large table before it sends the first row.
     pub(crate) rows: String,
+    /// Reads [`PAGE_ROWS`] present rows in their order, after the table `$1` and the key `$2`.
+    pub(crate) rows_after: String,
     /// Reads how many commits there are after `$1`.
     pub(crate) count_after: String,
     /// Reads the fence of the commit `$1`.
@@ -94,7 +99,7 @@ impl Statements {
                    tab smallint not null, key bytea not null, value bytea not null, primary key (tab, key)
                  );
                  alter table {s}.rows alter column value set storage external;
-                 insert into {s}.lease values (true, {VERSION}, '\\x{{DATABASE}}', '{{NODE}}', 0, 0, null, null, now(), null);
+                 insert into {s}.lease values (true, {VERSION}, decode('{{DATABASE}}', 'hex'), '{{NODE}}', 0, 0, null, null, now(), null);
                  insert into {s}.folded values (true, 0, 0);
                  {}",
                 vault.create
@@ -171,7 +176,11 @@ impl Statements {
                  select 1 from folded"
             ),
             folded: format!("select number from {s}.folded"),
-            rows: format!("select tab, key, value from {s}.rows order by tab, key"),
+            rows: format!("select tab, key, value from {s}.rows"),
+            rows_after: format!(
+                "select tab, key, value from {s}.rows where (tab, key) > ($1::smallint, $2::bytea)
+                 order by tab, key limit {PAGE_ROWS}"
+            ),
             count_after: format!("select count(*) from {s}.commits where number > $1"),
             fence_of: format!("select fence from {s}.commits where number = $1"),
             commits: format!("select number, rows, fence from {s}.commits where number > $1 order by number"),

@@ -78,27 +78,41 @@ async fn greet(target: &Target) -> Result<Client, DatabaseError> {
             client
         }
     };
-    // Another role may own a schema that the server would search first, with functions and operators of its own: they would run as this
-    // role. All tables are named with their schema.
-    let search = client.batch_execute("set search_path = pg_catalog, pg_temp");
-    search.await.map_err(sort)?;
+    let settings = session_settings();
+    client.batch_execute(&settings).await.map_err(sort)?;
     for setting in DURABLE {
         if show(&client, setting, target).await? != "on" {
             return Err(DatabaseError::NotDurable(format!("{setting} = off")));
         }
     }
-    // Standbys too must have written a commit to their disks. A stricter value stays.
-    let waits = show(&client, "synchronous_commit", target).await?;
-    if !["on", "remote_apply"].contains(&waits.as_str()) {
-        let set = client.batch_execute("set synchronous_commit = on");
-        set.await.map_err(sort)?;
-    }
-    // The time of an answer is bounded on this side, where an unknown outcome is read back.
-    let set = format!(
-        "set statement_timeout = 0; set lock_timeout = {LOCK_MS}; set idle_in_transaction_session_timeout = 0"
-    );
+    // Standbys too must have written a commit to their disks. A stricter value stays. It is set even if the server has it: only a value that
+    // the session has set outlives a change of the server's configuration.
+    let waits = match show(&client, "synchronous_commit", target).await?.as_str() {
+        "remote_apply" => "remote_apply",
+        _ => "on",
+    };
+    let set = format!("set synchronous_commit = {waits}");
     client.batch_execute(&set).await.map_err(sort)?;
     Ok(client)
+}
+
+/// Returns the statements for the settings that would change outcomes if the server, the database or the role set other values.
+///
+/// - Times: the time of an answer is bounded on this side, where an unknown outcome is read back. Not every version has each of the last three.
+/// - `search_path`: another role may own a schema that the server would search first, with functions and operators of its own. They would run
+///   as this role. All tables are named with their schema.
+/// - The isolation level: at a stricter one, a statement fails where it has to see the row that another one has just changed.
+///
+/// A read-only default stays. It fails every write with an error, and operators use it to keep writers away.
+fn session_settings() -> String {
+    format!(
+        "set statement_timeout = 0;
+         set search_path = pg_catalog, pg_temp;
+         set lock_timeout = {LOCK_MS};
+         set default_transaction_isolation = 'read committed';
+         select set_config(name, '0', false) from pg_settings
+           where name in ('idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')"
+    )
 }
 
 async fn show(client: &Client, setting: &str, target: &Target) -> Result<String, DatabaseError> {

@@ -9,5 +9,6 @@ mod fencing;
 mod folds;
 mod model;
 mod moves;
+mod server_settings;
 mod tls;
 mod vault_tables;
