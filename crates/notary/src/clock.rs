@@ -4,7 +4,8 @@
 //! - A window is never judged at a time earlier than that of a previous judgement, unless the clock was confirmed since then:
 //!   the previous judgement was then made by a clock that was ahead.
 //! - A decision about a transaction with a window comes at most [`DECISION_MS_MAX`] after the end of the window, measured by the
-//!   monotonic clock from the arrival. Counterparties free its states a little later, so it must not be signed then.
+//!   monotonic clock from the arrival. Counterparties free its states a little later, so it must not be signed then. For a shared record the
+//!   decision is the entry.
 //! - No window is judged while the machine's clock is in doubt, or more than [`BEHIND_MAX_MS`] behind the latest judgement.
 
 use ledger::TimeWindow;
@@ -14,6 +15,22 @@ use primitives::{Moment, Monotonic, Timestamp};
 /// its back chain, in the queue or for the store, is refused. Flows keep the inputs of the transaction locked for a longer time
 /// (`flow::library::NOTARY_ALLOWANCE_MS`), which also covers the difference of the clocks.
 pub const DECISION_MS_MAX: u64 = 30_000;
+
+/// Maximum time that a worker spends on entering a batch in a shared record, in milliseconds. The configuration bounds
+/// `notary_database.give_up_s` by it.
+pub const GIVE_UP_MS_MAX: u64 = 10_000;
+
+/// Maximum time from the last attempt to enter a batch in a shared record until it is entered or lost, in milliseconds.
+pub const LAST_ENTRY_MS_MAX: u64 = 5_000;
+
+/// Maximum time from the question of a batch until a shared record has entered it, in milliseconds. The window of a request is judged
+/// before the question, so a request is in a question only if this much time is left for its decision.
+pub(crate) const ENTRY_MS_MAX: u64 = GIVE_UP_MS_MAX + LAST_ENTRY_MS_MAX;
+
+const _: () = assert!(
+    ENTRY_MS_MAX < DECISION_MS_MAX,
+    "a request that comes at the end of its window can be entered"
+);
 
 /// Maximum tolerated step backwards of the machine's clock, in milliseconds. If it is behind the latest judgement by no more
 /// than this, windows are judged at the time of that judgement until it has caught up. A larger step shows that the machine's

@@ -24,7 +24,7 @@ mod requesters;
 
 pub use batch::{BatchDecision, Verdict};
 pub use check::{Entry, UniquenessAnswer, UniquenessCheck, UniquenessOutcome, UniquenessRecord};
-pub use clock::{Arrival, DECISION_MS_MAX};
+pub use clock::{Arrival, DECISION_MS_MAX, GIVE_UP_MS_MAX, LAST_ENTRY_MS_MAX};
 pub use error::{AdmissionError, ERRORS};
 pub use notary::{Notary, NotaryFigures};
 pub use options::{NotaryKind, NotaryOptions};

@@ -7,8 +7,8 @@
 //! - A transaction that was accepted once is accepted whenever it comes again.
 //! - Requests of one requester are decided in the order of admission; requesters take turns.
 //! - No time window is judged while the clock is in doubt: a request with a window waits (`NotaryError::Busy`).
-//! - A shared record enters a request before it is decided. So the window is judged before the question, and a request that contradicts
-//!   an earlier one of its batch is not in the question.
+//! - A shared record enters a request before it is decided. So the window is judged before the question, with the time that the entry may
+//!   take, and a request that contradicts an earlier one of its batch is not in the question.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -19,7 +19,7 @@ use ledger::{
 use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::batch_size::BatchSize;
-use crate::clock::{Arrival, BEHIND_MAX_MS, WindowClock};
+use crate::clock::{Arrival, BEHIND_MAX_MS, DECISION_MS_MAX, ENTRY_MS_MAX, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
 use crate::requesters::{NewRows, Queued, Requesters};
@@ -178,7 +178,7 @@ impl Notary {
         let states = wire.inputs().len() + wire.references().len();
         self.check_bounds(wire.notary(), states)?;
         wire.time_window().map_or(Ok(()), |window| {
-            judge_window(window, arrived, arrived.since)
+            judge_window(window, arrived, arrived.since, 0)
         })
     }
 
@@ -187,7 +187,7 @@ impl Notary {
     pub fn judge_wait(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
         let arrived = self.clock.review(arrived);
         wire.time_window()
-            .map_or(Ok(()), |window| judge_window(window, arrived, self.now))
+            .map_or(Ok(()), |window| judge_window(window, arrived, self.now, 0))
     }
 
     /// Records the time of an event.
@@ -343,7 +343,7 @@ impl Notary {
                 Course::LookedUp(error)
             } else if is_repeated || states.any(|state| consumed.contains(state)) {
                 if !is_repeated {
-                    // It may have been accepted long before, whatever becomes of the earlier ones of this batch.
+                    // It may have been accepted long before, regardless of the earlier ones of this batch.
                     look_ups.push(id);
                 }
                 Course::Held
@@ -377,7 +377,11 @@ impl Notary {
         }
         let arrived = self.clock.review(queued.arrived);
         let window = subject.time_window()?;
-        judge_window(window, arrived, self.now).err()
+        let entry_ms = match self.options.is_shared {
+            true => ENTRY_MS_MAX,
+            false => 0,
+        };
+        judge_window(window, arrived, self.now, entry_ms).err()
     }
 
     /// Ends the batch whose question has this number without a decision, because the shared record could not be reached. The requesters
@@ -656,20 +660,29 @@ impl Notary {
 /// milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 1_000;
 
-/// Time from the end of a window until a request that is too late is refused for good, if workers share a record, in milliseconds. A worker
-/// enters a request or gives it up in less time.
-const REFUSED_AFTER_MS: u64 = 30_000;
+/// Time from the end of a window until a request that is too late is refused for good, if workers share a record, in milliseconds. By its own
+/// clock, each worker has entered a request within [`DECISION_MS_MAX`] from the end of its window, or never enters it. The rest is for
+/// the difference of the workers' clocks.
+const REFUSED_AFTER_MS: u64 = DECISION_MS_MAX + ENTRY_MS_MAX;
 
 /// Wait sent to a requester while the shared record can't be reached, in milliseconds.
 const UNAVAILABLE_WAIT_MS: u64 = 1_000;
 
-/// Judges a window at the time of the arrival, and the wait until `now` by the time that is left for a decision.
-fn judge_window(window: &TimeWindow, arrived: Arrival, now: Monotonic) -> Result<(), NotaryError> {
+/// Judges a window at the time of the arrival, and the wait until `now` by the time that is left for a decision, which takes `entry_ms`.
+fn judge_window(
+    window: &TimeWindow,
+    arrived: Arrival,
+    now: Monotonic,
+    entry_ms: u64,
+) -> Result<(), NotaryError> {
     if !arrived.can_judge {
         let eta_ms = UNJUDGED_WAIT_MS;
         return Err(NotaryError::Busy { eta_ms });
     }
-    let is_overdue = arrived.decide_until(window).is_some_and(|end| end < now);
+    let decided = now.after_ms(entry_ms);
+    let is_overdue = arrived
+        .decide_until(window)
+        .is_some_and(|end| end < decided);
     if window.contains(arrived.at) && !is_overdue {
         return Ok(());
     }

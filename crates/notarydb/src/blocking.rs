@@ -10,6 +10,14 @@ use crate::error::RecordError;
 
 /// Time without an answer after which a server counts as lost.
 pub(crate) const ANSWER: Duration = Duration::from_secs(3);
+/// Seconds after which a server gives up a statement that waits for the row of another transaction.
+pub(crate) const LOCK_S: u32 = 2;
+
+// A statement may wait for a row after its connection has counted as lost.
+const _: () = assert!(
+    ANSWER.as_millis() + 1_000 * (LOCK_S as u128) <= notary::LAST_ENTRY_MS_MAX as u128,
+    "a batch is entered or lost in time"
+);
 
 /// A runtime of one thread.
 pub(crate) struct Blocking {

@@ -13,7 +13,7 @@ use mysql_async::{Conn, Error, OptsBuilder, Row, SslOpts};
 use notary::{RequestRecord, UniquenessAnswer};
 use primitives::{Encode, hex};
 
-use crate::blocking::{ANSWER, Blocking};
+use crate::blocking::{ANSWER, Blocking, LOCK_S};
 use crate::error::RecordError;
 use crate::session::{
     Rows, Session, Trouble, VERSION, add_found, damaged, id_of, index_of, record_of,
@@ -22,8 +22,6 @@ use crate::settings::{MariaUrl, Settings};
 
 /// Time to connect to one server.
 const CONNECT: Duration = Duration::from_secs(1);
-/// Seconds after which a statement gives up waiting for the row of another transaction.
-const LOCK_S: u32 = 2;
 
 /// Error codes of the server.
 mod codes {
@@ -123,12 +121,15 @@ impl Maria {
     }
 }
 
-/// Checks a server that accepts connections. One of several servers must belong to a cluster: alone it would be a record of its own.
+/// Sets every setting of the connection on which an outcome depends, and checks a server that accepts connections. One of several servers must
+/// belong to a cluster: alone it would be a record of its own.
 async fn greet(
     connection: &mut Conn,
     server: &str,
     is_one_of_several: bool,
 ) -> Result<(), RecordError> {
+    let done = all_rows(connection, &session_settings()).await;
+    done.map(drop).map_err(connect_error)?;
     let checks = "select @@innodb_flush_log_at_trx_commit, @@wsrep_on, coalesce(@@wsrep_provider_options, '')";
     let checked: Option<(i64, i64, String)> = connection
         .query_first(checks)
@@ -162,12 +163,20 @@ async fn greet(
             return Err(RecordError::Unreachable(text));
         }
     }
-    let session = format!(
-        "set session autocommit = 1; set session transaction isolation level repeatable read; \
-         set session innodb_lock_wait_timeout = {LOCK_S}"
-    );
-    let done = all_rows(connection, &session).await;
-    done.map(drop).map_err(connect_error)
+    Ok(())
+}
+
+/// Returns the statements for the settings that would change outcomes if the server had other values. With a `sql_select_limit`, a look-up
+/// would lack rows without an error, and its states would count as free. Without these modes, a value that does not fit would be cut, and
+/// a table could get an engine without transactions.
+fn session_settings() -> String {
+    format!(
+        "set session autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
+         sql_select_limit = {}, sql_big_selects = 1, sql_safe_updates = 0, max_statement_time = 0, \
+         unique_checks = 1, innodb_lock_wait_timeout = {LOCK_S}; \
+         set session transaction isolation level repeatable read",
+        u64::MAX
+    )
 }
 
 /// Carries out statements up to the first that fails. Returns their rows.
@@ -218,7 +227,8 @@ impl Session for Maria {
     }
 
     fn finish_move(&mut self) -> Result<(), Trouble> {
-        self.run::<Row>("update notary_record set moved = 1")
+        // With `sql_safe_updates`, a server refuses an update without a key.
+        self.run::<Row>("update notary_record set moved = 1 where one = 1")
             .map(drop)
     }
 
@@ -231,29 +241,7 @@ impl Session for Maria {
 
     fn look_up(&mut self, ids: &[TxId], states: &[StateRef]) -> Result<UniquenessAnswer, Trouble> {
         let mut answer = UniquenessAnswer::default();
-        let mut statements = String::from("set session wsrep_sync_wait = 1;");
-        if !ids.is_empty() {
-            push_rows(&mut statements, "b(id)", ids, |text, id| {
-                push_literal(text, id.as_bytes());
-            });
-            let _ = write!(
-                statements,
-                "select 0, t.tx, 0, t.tx from b straight_join notary_rows t \
-                 on t.kind = {TRANSACTION} and t.tx = b.id and t.output = 0;"
-            );
-        }
-        if !states.is_empty() {
-            push_rows(&mut statements, "b(tx, output)", states, |text, state| {
-                push_literal(text, state.tx.as_bytes());
-                let _ = write!(text, ",{}", state.index);
-            });
-            let _ = write!(
-                statements,
-                "select 1, s.tx, s.output, s.consumer from b straight_join notary_rows s \
-                 on s.kind = {STATE} and s.tx = b.tx and s.output = b.output;"
-            );
-        }
-        statements.push_str("set session wsrep_sync_wait = 0");
+        let statements = look_up_statements(ids, states);
         let rows: Vec<(i64, Vec<u8>, i64, Vec<u8>)> = self.run(&statements)?;
         for (kind, key, index, value) in rows {
             add_found(&mut answer, kind, &key, index, &value)?;
@@ -310,6 +298,39 @@ impl Session for Maria {
         let (host, port) = &self.url.hosts[self.at];
         format!("{host}:{port}")
     }
+}
+
+/// Returns the statements that look up transactions and consumed states. Each sees the rows of its own moment.
+///
+/// The states come first. A batch may be entered between the two, such as one whose answer was lost. With the transactions first, the answer
+/// would then show what the batch consumed and lack what it accepted: a transaction that reads a state which a later one of the same batch
+/// consumes would be refused for good, although it was accepted. In this order the answer lacks a consumer at most. An entry that seems
+/// free then finds its key, and is looked up again.
+fn look_up_statements(ids: &[TxId], states: &[StateRef]) -> String {
+    let mut text = String::from("set session wsrep_sync_wait = 1;");
+    if !states.is_empty() {
+        push_rows(&mut text, "b(tx, output)", states, |text, state| {
+            push_literal(text, state.tx.as_bytes());
+            let _ = write!(text, ",{}", state.index);
+        });
+        let _ = write!(
+            text,
+            "select 1, s.tx, s.output, s.consumer from b straight_join notary_rows s \
+             on s.kind = {STATE} and s.tx = b.tx and s.output = b.output;"
+        );
+    }
+    if !ids.is_empty() {
+        push_rows(&mut text, "b(id)", ids, |text, id| {
+            push_literal(text, id.as_bytes());
+        });
+        let _ = write!(
+            text,
+            "select 0, t.tx, 0, t.tx from b straight_join notary_rows t \
+             on t.kind = {TRANSACTION} and t.tx = b.id and t.output = 0;"
+        );
+    }
+    text.push_str("set session wsrep_sync_wait = 0");
+    text
 }
 
 /// Returns the one statement that enters rows, or `None` if there are none.
@@ -400,6 +421,27 @@ mod tests {
     use super::*;
     use mysql_async::ServerError;
     use primitives::Coded;
+
+    #[test]
+    fn a_look_up_reads_consumers_before_accepted_transactions() {
+        let (id, state) = (
+            TxId::from_array([1; 32]),
+            StateRef::new(TxId::from_array([2; 32]), 3),
+        );
+        // (transactions, states, kinds of the rows in the order of the statements)
+        let table: &[(&[TxId], &[StateRef], &[&str])] = &[
+            (&[id], &[state], &["1", "0"]),
+            (&[id], &[], &["0"]),
+            (&[], &[state], &["1"]),
+            (&[], &[], &[]),
+        ];
+        for (ids, states, expected) in table {
+            let text = look_up_statements(ids, states);
+            let kinds = text.split("select ").skip(1);
+            let kinds: Vec<&str> = kinds.filter_map(|one| one.split(',').next()).collect();
+            assert_eq!(kinds, *expected, "{text}");
+        }
+    }
 
     #[test]
     fn errors_of_statements_are_sorted_by_their_number_whatever_they_say() {

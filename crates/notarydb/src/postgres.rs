@@ -10,7 +10,7 @@ use primitives::Encode;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use crate::blocking::{ANSWER, Blocking};
+use crate::blocking::{ANSWER, Blocking, LOCK_S};
 use crate::error::RecordError;
 use crate::session::{
     Rows, Session, Trouble, VERSION, add_found, damaged, id_of, index_of, record_of,
@@ -105,8 +105,14 @@ impl Postgres {
 impl Session for Postgres {
     fn connect(&mut self) -> Result<(), RecordError> {
         self.client = None;
-        let client = self.blocking.wait(pgstore::connect(&self.target))?;
-        self.client = Some(client);
+        let target = &self.target;
+        let connected = async {
+            let client = pgstore::connect(target).await?;
+            let set = format!("set lock_timeout = '{LOCK_S}s'");
+            pgstore::within(ANSWER, target, client.batch_execute(&set)).await?;
+            Ok::<_, DatabaseError>(client)
+        };
+        self.client = Some(self.blocking.wait(connected)?);
         Ok(())
     }
 

@@ -27,7 +27,8 @@ pub struct Settings {
     pub place: usize,
     /// Whether the workers take the place of a notary of its own. They then need its data: see [`crate::SharedRecord::finish_move`].
     pub is_successor: bool,
-    /// Time for a batch, repetitions included. Then its requesters are asked to come again.
+    /// Time for a batch, repetitions included. Then its requesters are asked to come again. A worker needs at most
+    /// [`notary::GIVE_UP_MS_MAX`], or other workers refuse for good what it may still enter.
     pub give_up: Duration,
 }
 

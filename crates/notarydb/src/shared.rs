@@ -224,7 +224,7 @@ impl SharedRecord {
         }
     }
 
-    /// Enters the free entries. Returns the rows that existed before.
+    /// Enters the free entries. Returns the rows that existed before. Sends nothing to be entered after `until`.
     fn enter(
         &mut self,
         check: &UniquenessCheck,
@@ -246,7 +246,15 @@ impl SharedRecord {
         while !pending.is_empty() {
             let mut must_read = false;
             let rows = Rows::of(&pending);
-            match self.once(|session| session.enter(&rows), until)? {
+            let entered = self.once(
+                // The windows were judged for an entry until then. The connection before it may have taken long.
+                |session| match Instant::now() < until {
+                    true => session.enter(&rows),
+                    false => Err(Trouble::Refused(too_late())),
+                },
+                until,
+            )?;
+            match entered {
                 Ok(()) => {
                     let states = pending.iter().map(|entry| entry.inputs.len() as u64);
                     add(&self.counters.states, states.sum());
@@ -367,6 +375,10 @@ impl SharedRecord {
         }
         Ok(done)
     }
+}
+
+fn too_late() -> RecordError {
+    RecordError::Unreachable("a batch could not be entered in time".into())
 }
 
 /// Waits for a random time, which is longer after more attempts.

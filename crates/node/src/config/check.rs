@@ -40,6 +40,9 @@ const RETRIES_MAX: u64 = 1_000;
 /// The longest wait before a retry, in milliseconds: a day.
 const RETRY_WAIT_MS_MAX: u64 = 24 * 3_600_000;
 
+/// The longest time for a batch of a replicated notary, in seconds. The engine relies on it when it refuses a late request for good.
+const GIVE_UP_S_MAX: u64 = notary::GIVE_UP_MS_MAX / 1_000;
+
 /// The longest wait for peers at a start, in seconds: a day.
 const MEET_PEERS_S_MAX: u64 = 24 * 3_600;
 
@@ -141,7 +144,7 @@ impl NodeConfig {
             of("store.log_bytes", store.log_bytes, 1 << 20, store::LOG_BYTES_MAX),
             seconds("store.exit_after_failure_s", store.exit_after_failure_s, 0),
             of("database.lease_s", database.lease_s, 1, 3_600),
-            seconds("notary_database.give_up_s", notary_database.give_up_s, 1),
+            of("notary_database.give_up_s", notary_database.give_up_s, 1, GIVE_UP_S_MAX),
             seconds("database.give_up_s", database.give_up_s, 1),
         ];
         if let Some(notary) = &self.notary {
@@ -250,6 +253,7 @@ mod tests {
             "[notary]",
             "[limits]\nstart_queue = 0",
             "[store]\nlinger_us = 20000",
+            "[notary_database]\ngive_up_s = 10",
         ] {
             assert!(check(good).is_ok(), "{good}");
         }
@@ -305,6 +309,10 @@ mod tests {
             (
                 "[users]\npassword_checks = 1000",
                 "x.toml: users.password_checks: 1000 is too large; it is at most 64",
+            ),
+            (
+                "[notary_database]\ngive_up_s = 11",
+                "x.toml: notary_database.give_up_s: 11 is too large; it is at most 10",
             ),
         ] {
             let error = check(bad).expect_err(bad);

@@ -1,5 +1,6 @@
 //! The notary's engine, seen from outside.
 
+mod late;
 mod model;
 mod requests;
 mod shared;

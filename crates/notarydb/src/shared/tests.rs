@@ -1,5 +1,7 @@
 //! Tests with a staged database.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use ledger::{LegalName, NotaryRequest, Party};
 use primitives::{Domain, Hash, KeyPair, Scheme, SignatureContext, Timestamp};
 
@@ -9,6 +11,29 @@ use super::*;
 struct Staged {
     fails: Option<Trouble>,
     connections: u32,
+    /// Inserts that were sent.
+    inserts: Arc<AtomicU32>,
+}
+
+impl Staged {
+    fn failing(fails: Option<Trouble>) -> Self {
+        Self {
+            fails,
+            connections: 0,
+            inserts: Arc::default(),
+        }
+    }
+
+    /// Returns a record on these servers, without a connection.
+    fn into_record(self, give_up: Duration) -> SharedRecord {
+        SharedRecord {
+            session: Box::new(self),
+            is_connected: false,
+            give_up,
+            counters: Arc::default(),
+            reported: None,
+        }
+    }
 }
 
 impl Session for Staged {
@@ -26,6 +51,7 @@ impl Session for Staged {
     }
 
     fn enter(&mut self, _: &Rows<'_>) -> Result<(), Trouble> {
+        self.inserts.fetch_add(1, Ordering::Relaxed);
         self.fails.take().map_or(Ok(()), Err)
     }
 
@@ -95,16 +121,7 @@ fn a_batch_moves_to_the_next_server_when_its_server_does_not_serve_it() {
         (Some(lost()), "server 2", 0, 1),
     ] {
         let title = format!("{fails:?}");
-        let mut record = SharedRecord {
-            session: Box::new(Staged {
-                fails,
-                connections: 0,
-            }),
-            is_connected: false,
-            give_up: Duration::from_secs(60),
-            counters: Arc::default(),
-            reported: None,
-        };
+        let mut record = Staged::failing(fails).into_record(Duration::from_secs(60));
         let settled = record.settle(&batch());
         assert!(
             matches!(settled, Ok(UniquenessOutcome::Found(_))),
@@ -113,5 +130,32 @@ fn a_batch_moves_to_the_next_server_when_its_server_does_not_serve_it() {
         let figures = record.meter().figures();
         assert_eq!(figures.server, server, "{title}");
         assert_eq!((figures.retries, figures.lost), (retries, lost), "{title}");
+    }
+}
+
+#[test]
+fn nothing_is_entered_after_the_time_for_a_batch() {
+    let with_reference = |mut check: UniquenessCheck| {
+        check.entries[0].references = vec![StateRef::new(check.entries[0].id, 1)];
+        check
+    };
+    let (patient, hasty) = (Duration::from_secs(60), Duration::ZERO);
+    // (the question, time for a batch, inserts that are sent). With a reference, the batch is looked up first.
+    for (check, give_up, inserts) in [
+        (batch(), patient, 1),
+        (batch(), hasty, 0),
+        (with_reference(batch()), patient, 1),
+        (with_reference(batch()), hasty, 0),
+    ] {
+        let staged = Staged::failing(None);
+        let sent = Arc::clone(&staged.inserts);
+        let mut record = staged.into_record(give_up);
+        let settled = record.settle(&check);
+        assert_eq!(sent.load(Ordering::Relaxed), inserts, "{give_up:?}");
+        assert_eq!(
+            matches!(settled, Ok(UniquenessOutcome::Unavailable)),
+            inserts == 0,
+            "{give_up:?}: {settled:?}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod backends;
 mod faults;
+mod hostile;
 mod planted;
 mod suite;
 mod tls;

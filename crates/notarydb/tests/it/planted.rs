@@ -3,7 +3,7 @@
 //! | bug | store | MariaDB Galera | PostgreSQL |
 //! |---|---|---|---|
 //! | no certification check | the worker ignores the consumers that it finds | the table of rows has no unique key, so the cluster has nothing to certify | the table of states has no unique key |
-//! | answer before the commit | the worker writes rows later than it answers, and is killed between | servers write their logs once a minute, and all are killed | the server confirms commits before it has written its log, and crashes |
+//! | answer before the commit | the worker writes rows later than it answers, and is killed between | servers write their logs once a minute, and all are killed | a trigger lets the server confirm commits before it has written its log, and it crashes |
 //!
 //! The same clients and the same crashes without a bug make a clean history.
 
@@ -363,16 +363,24 @@ fn crash(backend: &mut Backend) {
     server.run().expect("it runs again");
 }
 
-/// Lets a server confirm commits before it has written its log, until its next crash.
+/// Lets a server confirm commits before it has written its log, until [`confirm_in_time`].
 fn confirm_early(backend: &Backend) {
-    // A worker sets this itself only if it finds another value when it connects.
     for statement in [
-        "alter system set synchronous_commit = off",
+        // A worker sets `synchronous_commit` when it connects. A trigger changes it within each of its transactions.
+        "create function tally_notary.confirm_early() returns trigger language plpgsql as \
+         $$ begin perform set_config('synchronous_commit', 'off', true); return null; end $$",
+        "create trigger confirm_early before insert on tally_notary.notary_transactions \
+         for each statement execute function tally_notary.confirm_early()",
         "alter system set wal_writer_delay = '10s'",
         "select pg_reload_conf()",
     ] {
         backend.administer(statement);
     }
+}
+
+/// Takes the trigger of [`confirm_early`] back.
+fn confirm_in_time(backend: &Backend) {
+    backend.administer("drop function tally_notary.confirm_early() cascade");
 }
 
 /// Runs as [`of_cluster`].
@@ -390,6 +398,7 @@ pub fn of_server(backend: &mut Backend) {
         |service: &Service| Some(service.crash_after_signature(&mut last, || crash(backend)));
     let verdict = run(1, late, Some(&mut end));
     reports(&verdict, ViolationKind::SignatureLost);
+    confirm_in_time(backend);
     backend.administer(
         "alter table tally_notary.notary_states drop constraint notary_states_pkey; \
          create index on tally_notary.notary_states (tx, output)",

@@ -256,6 +256,7 @@ fn a_galera_cluster() {
     let mut backend = Backend::galera();
     suite(&backend);
     audited(&backend);
+    crate::hostile::of_cluster(&backend);
     crate::faults::of_cluster(&mut backend);
     crate::planted::of_cluster(&mut backend);
 }
@@ -265,6 +266,7 @@ fn a_postgres_server() {
     let mut backend = Backend::postgres();
     suite(&backend);
     audited(&backend);
+    crate::hostile::of_server(&backend);
     crate::faults::of_server(&mut backend);
     crate::planted::of_server(&mut backend);
 }
