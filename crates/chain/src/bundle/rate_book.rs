@@ -39,9 +39,7 @@ impl RateBook {
         params: &Params,
     ) -> Result<bool, Rejection> {
         self.check(&rates, now, params)?;
-        let least = params
-            .child_block_fee_per_transaction
-            .max(MinorUnits::new(1));
+        let least = means_min(params);
         if balance < least {
             return Err(Rejection::new(
                 "chain_rates.no_means",
@@ -53,23 +51,45 @@ impl RateBook {
                 ),
             ));
         }
-        let key = (rates.child, rates.bundler);
-        if let Some(known) = self.known.get(&key)
-            && known.rates.time >= rates.time
-        {
+        if self.knows(&rates) || !self.would_keep(&rates, balance, params) {
             return Ok(false);
         }
+        let key = (rates.child, rates.bundler);
         self.known.insert(key, BundlerRates { rates, balance });
-        let chain = (key.0, [0; 32])..=(key.0, [u8::MAX; 32]);
-        if self.known.range(chain.clone()).count() > BUNDLERS_MAX {
-            let of_chain = self.known.range(chain);
-            let poorest = of_chain.min_by_key(|(_, known)| known.balance);
+        if self.of_chain(key.0).count() > BUNDLERS_MAX {
+            let poorest = self.of_chain(key.0).min_by_key(|(_, known)| known.balance);
             if let Some(poorest) = poorest.map(|(key, _)| *key) {
+                assert_ne!(poorest, key, "new rates stay");
                 self.known.remove(&poorest);
-                return Ok(poorest != key);
             }
         }
+        assert!(self.of_chain(key.0).count() <= BUNDLERS_MAX);
         Ok(true)
+    }
+
+    /// Returns whether valid rates of a bundler with this balance on the parent chain would stay in the book. Rates that would not
+    /// stay cost no check of their signature.
+    #[must_use]
+    pub fn would_keep(&self, rates: &SignedRates, balance: MinorUnits, params: &Params) -> bool {
+        if balance < means_min(params) {
+            return false;
+        }
+        let key = (rates.child, rates.bundler);
+        let others = || {
+            let all = self.of_chain(rates.child);
+            all.filter(move |(other, _)| **other != key)
+        };
+        // Of equally poor bundlers, the one with the lowest key leaves.
+        others().count() < BUNDLERS_MAX
+            || others().any(|(other, known)| (known.balance, *other) < (balance, key))
+    }
+
+    /// Returns the bundlers of a chain, in the order of their keys.
+    fn of_chain(
+        &self,
+        child: ChainId,
+    ) -> impl Iterator<Item = (&(ChainId, [u8; 32]), &BundlerRates)> {
+        self.known.range((child, [0; 32])..=(child, [u8::MAX; 32]))
     }
 
     /// Checks the time of rates, before their signature is checked.
@@ -114,10 +134,8 @@ impl RateBook {
     /// Returns the rates of a chain, the cheapest first.
     #[must_use]
     pub fn of(&self, child: ChainId) -> Vec<&SignedRates> {
-        let chain = (child, [0; 32])..=(child, [u8::MAX; 32]);
         let mut rates: Vec<_> = self
-            .known
-            .range(chain)
+            .of_chain(child)
             .map(|(_, known)| &known.rates)
             .collect();
         rates.sort_by_key(|rates| (rates.rate, rates.bundler));
@@ -126,9 +144,15 @@ impl RateBook {
 
     /// Returns the keys of a chain's bundlers, for [`super::rank`].
     pub fn bundlers(&self, child: ChainId) -> impl Iterator<Item = [u8; 32]> {
-        let chain = (child, [0; 32])..=(child, [u8::MAX; 32]);
-        self.known.range(chain).map(|((_, bundler), _)| *bundler)
+        self.of_chain(child).map(|((_, bundler), _)| *bundler)
     }
+}
+
+/// Returns the minimum balance of a bundler on the parent chain: the fee for one carried transaction, and at least one unit.
+fn means_min(params: &Params) -> MinorUnits {
+    params
+        .child_block_fee_per_transaction
+        .max(MinorUnits::new(1))
 }
 
 /// Returns the age of rates.

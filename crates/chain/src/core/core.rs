@@ -226,6 +226,7 @@ impl<R: Reads<Table>> Core<R> {
         self.regossip_step()?;
         self.relay_if_due();
         self.continue_pruning()?;
+        self.trim_side_blocks();
         self.settle_pool()?;
         self.record_removals()?;
         Ok(Round {

@@ -67,9 +67,9 @@ pub const BRANCH_HEADERS_MAX: usize = 4_096;
 pub const DOWNLOAD_BYTES_MAX: usize = 32 << 20;
 /// Open questions for bodies.
 pub const DOWNLOADS_MAX: usize = 6;
-/// Bytes of side blocks that are kept on disk when no reorg needs them.
+/// Bytes of side blocks that are kept on disk when neither a reorg nor a download needs them.
 pub const SIDE_BYTES_MAX: usize = 64 << 20;
-/// Side blocks that are kept on disk when no reorg needs them.
+/// Side blocks that are kept on disk when neither a reorg nor a download needs them.
 pub const SIDE_BLOCKS_MAX: usize = 256;
 /// Bytes of bodies that one round applies or undoes. The next round continues.
 pub const ROUND_BYTES: usize = 16 << 20;
@@ -113,7 +113,7 @@ pub const TIMEOUTS_MAX: u32 = 6;
 pub const BUSY_PAUSE: Duration = Duration::from_millis(500);
 /// Rows that are kept with the reasons why transactions left the pool.
 pub const REMOVAL_ROWS_MAX: u64 = 1_000_000;
-/// Refused transactions that a peer may send before it is penalised.
+/// Refused transactions and rates that a peer may send between two comparisons of pools before it is penalised.
 pub const REFUSED_TRANSACTIONS_MAX: u32 = 2_000;
 /// Blocks that an operator or the settings trust.
 pub const TRUSTED_MAX: usize = 1_024;
@@ -139,6 +139,6 @@ pub mod points {
     pub const EMPTY_CLAIM: u32 = 10;
     /// A request without an answer in time, or an announced block whose time is ahead of the clock by more than the allowed drift.
     pub const TIMEOUT: u32 = 2;
-    /// Many refused transactions.
+    /// Many refused transactions or rates.
     pub const REFUSED_TRANSACTIONS: u32 = 5;
 }

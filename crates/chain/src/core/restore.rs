@@ -82,7 +82,6 @@ impl<R: Reads<Table>> Core<R> {
             self.more = true;
             return Ok(());
         }
-        self.side_blocks.trim(&mut self.rows);
         self.restore_pool()?;
         self.announce_status();
         Ok(())

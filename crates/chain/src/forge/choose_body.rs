@@ -53,7 +53,12 @@ pub fn stands(
 /// block of each chain by the fee per byte of everything it adds, then parent transactions by fee rate. It costs `O(chosen log
 /// chosen)`.
 #[must_use]
-pub fn assemble(pool: &Pool, params: &Params, height: Height, time: BlockTimestamp) -> Candidate {
+pub fn choose_body(
+    pool: &Pool,
+    params: &Params,
+    height: Height,
+    time: BlockTimestamp,
+) -> Candidate {
     let mut choice = Choice::new(pool, params, height, time);
     choice.take_child_blocks();
     choice.take_parent_transactions();

@@ -1,13 +1,13 @@
 //! Forging: making a block from the transactions that wait in the pool.
 //!
-//! [`assemble`] chooses and [`seal`] signs. The pool's invariant makes every choice valid: each transaction that it offers is
+//! [`choose_body`] chooses and [`seal`] signs. The pool's invariant makes every choice valid: each transaction that it offers is
 //! covered, and in a block debits come before credits.
 
-mod assemble;
+mod choose_body;
 mod seal;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Candidate, assemble, may_stand, stands};
+pub use choose_body::{Candidate, choose_body, may_stand, stands};
 pub(crate) use seal::chain_key;
 pub use seal::seal;

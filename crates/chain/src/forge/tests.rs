@@ -51,7 +51,7 @@ fn bundled(pool: &mut Pool, chain: u8, from: &[u8], fee: u64) -> Arc<ChildBlock>
 }
 
 fn chosen(pool: &Pool) -> Vec<TxId> {
-    let candidate = assemble(pool, &params(), Height::new(20), at(10));
+    let candidate = choose_body(pool, &params(), Height::new(20), at(10));
     let parents = candidate.body.iter();
     parents.map(|entry| entry.transaction.id).collect()
 }
@@ -64,7 +64,7 @@ fn sorted(ids: &[TxId]) -> Vec<TxId> {
 
 #[test]
 fn an_empty_pool_gives_an_empty_body() {
-    let candidate = assemble(&pool(), &params(), Height::new(1), at(1));
+    let candidate = choose_body(&pool(), &params(), Height::new(1), at(1));
     assert!(candidate.body.is_empty());
     assert_eq!(
         (candidate.body_bytes, candidate.child_count, candidate.fees),
@@ -195,7 +195,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
     let other = bundled(&mut pool, 3, &[1], 5);
     // The two child blocks have 3 * 149 and 2 * 184 bytes. Another payment does not fit into 6 * 149.
     assert_eq!(chosen(&pool), sorted(&[better.id(), other.id()]));
-    let candidate = assemble(&pool, &params(), Height::new(20), at(10));
+    let candidate = choose_body(&pool, &params(), Height::new(20), at(10));
     assert_eq!(candidate.child_count, 3);
     assert_eq!(candidate.fees, MinorUnits::new(25));
     assert_eq!(candidate.body_bytes, 3 * 149 + 2 * 184);
@@ -203,7 +203,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
         block_bytes_max: 1_000,
         ..params()
     };
-    let candidate = assemble(&pool, &roomy, Height::new(20), at(10));
+    let candidate = choose_body(&pool, &roomy, Height::new(20), at(10));
     assert!(
         candidate
             .body
@@ -269,7 +269,7 @@ fn where_the_best_is_too_long_for_what_is_left_a_shorter_one_goes() {
             block_bytes_max: bytes,
             ..params()
         };
-        let candidate = assemble(&pool, &limits, Height::new(20), at(10));
+        let candidate = choose_body(&pool, &limits, Height::new(20), at(10));
         let ids = candidate.body.iter().map(|entry| entry.transaction.id);
         ids.collect::<Vec<_>>()
     };
@@ -326,7 +326,7 @@ fn a_sealed_block_says_what_it_holds() {
     bundled(&mut pool, 2, &[1, 2], 10);
     let key = key_of_passphrase("0");
     let forger = chain_key(&key).unwrap();
-    let candidate = assemble(&pool, &params(), Height::new(20), at(10));
+    let candidate = choose_body(&pool, &params(), Height::new(20), at(10));
     let sealed: CarriedBlock = seal(candidate.clone(), header(forger), &genesis(), &key).unwrap();
     let said = &sealed.header;
     assert_eq!((said.parent_count, said.child_count), (2, 2));

@@ -22,10 +22,8 @@ impl Pool {
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         let carried = block.transaction();
-        if let Err(rejection) = self.check_child_block(&block, now) {
-            return Ok(Err(rejection));
-        }
-        let victims = match self.room_for_child_block(&block) {
+        let known = refused_as_known(self, carried, now);
+        let victims = match known.and_then(|()| self.room_for_child_block(&block)) {
             Ok(victims) => victims,
             Err(rejection) => return Ok(Err(rejection)),
         };
@@ -47,15 +45,27 @@ impl Pool {
         Ok(Ok(()))
     }
 
-    /// Checks whether a child block would be accepted, as far as possible without a balance. Used before its signature is
-    /// checked.
+    /// Checks whether a child block would be accepted. The bundler's waiting transactions are ignored, because they may leave for
+    /// it. Used before its signature is checked, so that a child block that its bundler cannot pay for costs no check of a
+    /// signature.
     pub fn check_child_block(
         &self,
         block: &ChildBlock,
         now: BlockTimestamp,
-    ) -> Result<(), Rejection> {
-        refused_as_known(self, block.transaction(), now)?;
-        self.room_for_child_block(block).map(drop)
+        balances: &mut impl Balances,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
+        let carried = block.transaction();
+        let checked = refused_as_known(self, carried, now)
+            .and_then(|()| self.room_for_child_block(block).map(drop));
+        if checked.is_err() {
+            return Ok(checked);
+        }
+        // A bundler without a purse has no waiting transactions.
+        let purse = self
+            .purses
+            .get(&(carried.sender, carried.transaction.chain));
+        let waiting = purse.map_or(0, |purse| purse.pending);
+        self.check_cover(carried, waiting, balances)
     }
 
     /// Returns the child blocks that must leave for this one. Each pays less than it does, or lacks a transaction while it does

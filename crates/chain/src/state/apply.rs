@@ -73,7 +73,7 @@ pub fn apply_block<R: Reads<Table>>(
             }
         })?;
     }
-    let (touched, fees) = settle(overlay, block)?;
+    let (touched, fees) = debit_then_credit(overlay, block)?;
     assert!(
         conserves_supply(&touched),
         "block {} creates or destroys tokens",
@@ -214,7 +214,7 @@ struct Flow {
 
 /// Sums up debits and credits. Every account must have its debits before the block. All debits are checked before any credit is
 /// added, because the credits of a block are bounded by the supply only if all debits are covered.
-fn settle<R: Reads<Table>>(
+fn debit_then_credit<R: Reads<Table>>(
     overlay: &Overlay<R>,
     block: &CarriedBlock,
 ) -> Result<(Vec<Touched>, MinorUnits), BlockFault> {
@@ -299,6 +299,7 @@ fn add_up(
     Some(fees)
 }
 
+/// Writes the rows of a block into the overlay: balances, leases, its index and its header, and the undo row with the former rows.
 fn write<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,

@@ -7,6 +7,7 @@ use super::{Fault, Overlay, Point};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::pos::{self, BaseTarget, Hit};
+use crate::transaction::PAYMENT_BYTES;
 use crate::{BlockTimestamp, Genesis, Height, Rejection, Seconds, WholeTokens};
 
 /// Returns the height of the block that begins the span, if the base target changes at `height`.
@@ -70,6 +71,7 @@ pub(super) fn check_links(
             ),
         );
     }
+    check_counts(header)?;
     if header.generation != pos::generation(&previous.generation, &header.forger) {
         return no("chain_block.generation", format!("block {}", header.height));
     }
@@ -96,6 +98,30 @@ pub(super) fn check_links(
         );
     }
     Ok(())
+}
+
+/// Checks that some body can have the header's counts, so that no body is fetched and no block is rolled back for a header that
+/// contradicts itself. Every transaction has at least [`PAYMENT_BYTES`], and only a parent transaction carries others.
+///
+/// # Errors
+/// `chain_block.counts`.
+fn check_counts(header: &Header) -> Result<(), Fault> {
+    let transactions = u64::from(header.parent_count) + u64::from(header.child_count);
+    let is_possible = if header.parent_count == 0 {
+        header.child_count == 0 && header.body_bytes == 0 && header.root == Hash::ZERO
+    } else {
+        u64::from(header.body_bytes) >= transactions * PAYMENT_BYTES as u64
+    };
+    if is_possible {
+        return Ok(());
+    }
+    Err(Fault::refused(
+        "chain_block.counts",
+        format!(
+            "no body has {} parent and {} child transactions in {} bytes with root {}",
+            header.parent_count, header.child_count, header.body_bytes, header.root
+        ),
+    ))
 }
 
 /// Returns the hit time of a header after `previous`, by a forger with this number of tokens.

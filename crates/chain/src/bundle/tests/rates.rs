@@ -115,15 +115,31 @@ fn of_too_many_bundlers_the_richest_stay() {
     let params = Params::loadtest();
     let least = params.child_block_fee_per_transaction.get();
     let mut book = RateBook::default();
+    // Rates are new exactly if the book said before that it would keep them.
     let insert = |book: &mut RateBook, number, more| {
-        let balance = MinorUnits::new(least + more);
-        book.insert(rates(number, 1, 0), balance, at(0), &params)
+        let (rates, balance) = (rates(number, 1, 0), MinorUnits::new(least + more));
+        let would_keep = book.would_keep(&rates, balance, &params);
+        let inserted = book.insert(rates, balance, at(0), &params);
+        assert_eq!(inserted, Ok(would_keep), "{number}");
+        inserted
     };
     for number in 0..BUNDLERS_MAX as u8 {
         let more = u64::from(number) + 1;
         assert_eq!(insert(&mut book, number, more), Ok(true));
     }
     assert_eq!(insert(&mut book, 100, 0), Ok(false));
+    // Of equally poor bundlers the one with the higher key stays, so that two cannot displace each other again and again.
+    let poorest = rates(0, 1, 0).bundler;
+    for number in 110..120 {
+        let (equal, balance) = (rates(number, 1, 0), MinorUnits::new(least + 1));
+        let is_kept = book.would_keep(&equal, balance, &params);
+        assert_eq!(is_kept, equal.bundler > poorest, "{number}");
+    }
+    let penniless = MinorUnits::new(least - 1);
+    assert!(
+        !book.would_keep(&rates(5, 1, 1), penniless, &params),
+        "known"
+    );
     assert_eq!(insert(&mut book, 101, 50), Ok(true));
     assert_eq!(book.bundlers(ChainId(2)).count(), BUNDLERS_MAX);
     assert!(!book.knows(&rates(0, 1, 0)) && book.knows(&rates(101, 1, 0)));

@@ -63,6 +63,16 @@ impl<R: Reads<Table>> Core<R> {
         self.actions.push(Action::Verdict { message, verdict });
     }
 
+    /// Accepts a message without a fault if it is news for other peers, and ignores it otherwise.
+    pub(in crate::core) fn forward_if(&mut self, message: Ticket, is_news: bool) {
+        let verdict = match is_news {
+            true => Verdict::Accept,
+            false => Verdict::Ignore,
+        };
+        self.verdict(message, verdict);
+    }
+
+    /// Checks an announced header, and begins to assemble its block if it may be the next one or a better one at the tip.
     pub(super) fn announced(
         &mut self,
         peer: PeerId,
@@ -90,7 +100,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         let first = self.earlier_rival(header)?;
-        if let Some(first) = first.filter(|first| first.stays_before(header)) {
+        if let Some(first) = first.filter(|first| first.excludes(header)) {
             return self.second_block_announced(peer, message, &announcement, first, hash);
         }
         match self.relation_to_tip(header, &hash)? {
@@ -157,11 +167,13 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Reject);
             return Ok(());
         }
-        if let Some(first) = self.earlier_rival(&header)? {
-            self.keep_evidence(first.into_header(), header.clone());
-        }
+        // For each forger and parent, one block and the evidence of a second one are forwarded. More would flood the network.
+        let is_news = match self.earlier_rival(&header)? {
+            Some(first) => self.keep_evidence(first.into_header(), header.clone()),
+            None => true,
+        };
         self.first_headers.add(&header);
-        self.verdict(message, Verdict::Accept);
+        self.forward_if(message, is_news);
         if !self.assemblies.add(Assembly::new(header, hash, ids, peer)) {
             return Ok(());
         }

@@ -8,8 +8,8 @@ use primitives::Hash;
 
 use super::assembly::Progress;
 use super::faults::BodyFault;
+use super::parts_answer::PartsAnswer;
 use super::pending::{PendingBlock, PendingStage};
-use crate::Transaction;
 use crate::block::CheckedBlock;
 use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, points};
 use crate::core::peers::Purpose;
@@ -18,6 +18,7 @@ use crate::message::{Listed, Question};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::transaction::{Body, Carried};
+use crate::{Transaction, TxId};
 
 impl<R: Reads<Table>> Core<R> {
     /// Assembles the available parts. Requests the missing ones, or passes the block on when it is complete.
@@ -86,17 +87,21 @@ impl<R: Reads<Table>> Core<R> {
         self.assemble(hash)
     }
 
-    /// Handles parent transactions, with the id lists of child blocks.
+    /// Handles parent transactions, with the id lists of child blocks. `asked` are the requested ids.
     pub(in crate::core) fn parents_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
+        asked: &[TxId],
         listed: Vec<Listed>,
     ) -> Result<(), StoreFailure> {
-        let mut transactions = Vec::with_capacity(listed.len());
+        let mut answer = PartsAnswer::new(asked);
         let mut lists = Vec::new();
         for Listed { transaction, ids } in listed {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            if !answer.add(&carried, 32 * ids.len()) {
+                return self.wrong_parts(peer, hash);
+            }
             if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
                 match ChildBlock::new(carried.clone(), ids) {
                     Ok(block) => lists.push((carried.id, block.ids().to_vec())),
@@ -106,56 +111,69 @@ impl<R: Reads<Table>> Core<R> {
                     }
                 }
             }
-            transactions.push(carried);
         }
-        let Some(assembly) = self.assemblies.get_mut(hash) else {
-            return Ok(());
-        };
-        // Keep only the requested transactions, whose ids are in the block.
-        transactions.retain(|carried| assembly.ids.binary_search(&carried.id).is_ok());
-        lists.retain(|(id, _)| assembly.ids.binary_search(id).is_ok());
-        assembly.lists.extend(lists);
-        self.parts_received(peer, hash, transactions)
+        if let Some(assembly) = self.assemblies.get_mut(hash) {
+            assembly.lists.extend(lists);
+        }
+        self.parts_received(peer, hash, answer)
     }
 
-    /// Handles transactions that child blocks carry.
+    /// Handles transactions that child blocks carry. `asked` are the requested ids.
     pub(in crate::core) fn children_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
+        asked: &[TxId],
         transactions: Vec<Transaction>,
     ) -> Result<(), StoreFailure> {
-        let carried = transactions
-            .into_iter()
-            .map(|transaction| Arc::new(Carried::new(&self.genesis.hash, transaction)))
-            .collect();
-        self.parts_received(peer, hash, carried)
+        let mut answer = PartsAnswer::new(asked);
+        for transaction in transactions {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            if !answer.add(&carried, 0) {
+                return self.wrong_parts(peer, hash);
+            }
+        }
+        self.parts_received(peer, hash, answer)
     }
 
+    /// Handles an answer with parts that were not requested. None of them is used.
+    fn wrong_parts(&mut self, peer: PeerId, hash: &Hash) -> Result<(), StoreFailure> {
+        self.wrong_answer(peer);
+        self.part_failed(peer, hash)
+    }
+
+    /// Adds requested parts to a block. If the peer does not have the rest, the next one is asked, so that no peer can delay a
+    /// block by one nearly useless answer after the other.
     fn parts_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
-        carried: Vec<Arc<Carried>>,
+        answer: PartsAnswer,
     ) -> Result<(), StoreFailure> {
-        if carried.is_empty() {
-            return self.part_failed(peer, hash);
+        if !self.assemblies.contains(hash) {
+            return Ok(());
         }
-        let signed = carried.iter().map(|one| one.signed_message());
-        let verdicts = self.checker.check_all(signed, carried.len());
+        let lacks_rest = answer.lacks_rest();
+        let mut parts = answer.parts;
+        // Gossip may have brought some of them in the meantime.
+        parts.retain(|one| !self.pool.contains(&one.id));
+        let signed = parts.iter().map(|one| one.signed_message());
+        let verdicts = self.checker.check_all(signed, parts.len());
         let all_hold = verdicts.iter().all(|holds| *holds);
         if let Some(assembly) = self.assemblies.get_mut(hash) {
             assembly.asking = false;
-            for (one, holds) in carried.into_iter().zip(verdicts) {
+            for (one, holds) in parts.into_iter().zip(verdicts) {
                 if holds {
                     assembly.fetched.insert(one.id, one);
                 }
             }
         }
-        if all_hold {
+        if !all_hold {
+            self.penalise(peer, points::BAD_SIGNATURE, "chain_tx.signature");
+        }
+        if all_hold && !lacks_rest {
             return self.assemble(hash);
         }
-        self.penalise(peer, points::BAD_SIGNATURE, "chain_tx.signature");
         self.part_failed(peer, hash)
     }
 

@@ -113,20 +113,22 @@ impl Assembly {
         }
         let block = self.hash;
         if !parents.is_empty() {
+            let purpose = Purpose::Parents(block, parents.clone());
             let question = Question::Parents {
                 block,
                 ids: parents,
             };
-            return Progress::Lacks(question, Purpose::Parents(block), PATIENCE);
+            return Progress::Lacks(question, purpose, PATIENCE);
         }
         if !children.is_empty() {
             children.sort_unstable();
             children.dedup();
+            let purpose = Purpose::Children(block, children.clone());
             let question = Question::Transactions {
                 block,
                 ids: children,
             };
-            return Progress::Lacks(question, Purpose::Children(block), PATIENCE);
+            return Progress::Lacks(question, purpose, PATIENCE);
         }
         // The header was checked when it was announced, and each transaction by the pool or on arrival.
         Progress::Whole(CheckedBlock::from_checked_parts(CarriedBlock {

@@ -4,6 +4,7 @@ mod announce;
 mod assemble;
 mod assembly;
 mod faults;
+mod parts_answer;
 mod pending;
 mod release;
 mod side_blocks;

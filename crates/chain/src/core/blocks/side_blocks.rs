@@ -1,6 +1,6 @@
 //! Side blocks, on disk. They are off the main chain: a reorg rolled them back or is about to apply them.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use primitives::Hash;
 
@@ -134,14 +134,32 @@ impl SideBlocks {
         }
     }
 
-    /// Deletes the oldest blocks beyond the limits.
-    pub(in crate::core) fn trim<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>) {
-        while self.order.len() > SIDE_BLOCKS_MAX || self.bytes > SIDE_BYTES_MAX {
-            let Some((hash, bytes)) = self.order.pop_front() else {
-                return;
-            };
+    /// Returns whether there are more blocks or bytes than are kept.
+    pub(in crate::core) fn is_over_limits(&self) -> bool {
+        self.order.len() > SIDE_BLOCKS_MAX || self.bytes > SIDE_BYTES_MAX
+    }
+
+    /// Deletes the oldest blocks beyond the limits, except the needed ones. These count towards the limits.
+    pub(in crate::core) fn trim<R: Reads<Table>>(
+        &mut self,
+        rows: &mut Overlay<R>,
+        needed: &HashSet<Hash>,
+    ) {
+        let mut at = 0;
+        while self.is_over_limits()
+            && let Some((hash, bytes)) = self.order.get(at).copied()
+        {
+            if needed.contains(&hash) {
+                at += 1;
+                continue;
+            }
+            self.order.remove(at);
             self.bytes -= bytes;
             rows.delete(Table::Side, *hash.as_bytes());
         }
+        assert!(
+            !self.is_over_limits() || at == self.order.len(),
+            "only needed blocks exceed the limits"
+        );
     }
 }

@@ -44,17 +44,7 @@ impl<R: Reads<Table>> Core<R> {
         let body = read_carried_body(&self.genesis.hash, bytes, self.genesis.transactions_max())
             .map_err(|rejection| BodyFault::Sender(rejection.code))?;
         let block = CarriedBlock { header, hash, body };
-        match check_shape(&self.genesis, &block) {
-            Ok(()) => {}
-            Err(BlockFault::Invalid(rejection)) => {
-                self.mark_invalid(hash, rejection.code);
-                return Err(BodyFault::Block(rejection.code));
-            }
-            Err(BlockFault::Body(rejection)) => return Err(BodyFault::Sender(rejection.code)),
-            Err(BlockFault::NotNext | BlockFault::Store(_)) => {
-                return Err(BodyFault::Sender("chain_block.body_mismatch"));
-            }
-        }
+        self.check_without_state(&block)?;
         let unknown = block.transactions().filter(|carried| {
             let known = self.pool.get(&carried.id);
             known.is_none_or(|known| known.transaction.signature != carried.transaction.signature)
@@ -67,6 +57,21 @@ impl<R: Reads<Table>> Core<R> {
         }
         // The header's signature was checked before its body was requested.
         Ok(CheckedBlock::from_checked_parts(block))
+    }
+
+    /// Checks the rules of a block that need no state. The hash of a block that breaks one is remembered.
+    fn check_without_state(&mut self, block: &CarriedBlock) -> Result<(), BodyFault> {
+        match check_shape(&self.genesis, block) {
+            Ok(()) => Ok(()),
+            Err(BlockFault::Invalid(rejection)) => {
+                self.mark_invalid(block.hash, rejection.code);
+                Err(BodyFault::Block(rejection.code))
+            }
+            Err(BlockFault::Body(rejection)) => Err(BodyFault::Sender(rejection.code)),
+            Err(BlockFault::NotNext | BlockFault::Store(_)) => {
+                Err(BodyFault::Sender("chain_block.body_mismatch"))
+            }
+        }
     }
 
     /// Accepts a complete block whose time has come. It joins the chain, or replaces the tip if it is better.
@@ -88,7 +93,10 @@ impl<R: Reads<Table>> Core<R> {
         if !competes || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
             return Ok(());
         }
-        if self.hash_at(common)? == Some(block.header.previous) {
+        // No tip is rolled back for a block that its own contents refute. A block after the tip is checked when it is applied.
+        if self.hash_at(common)? == Some(block.header.previous)
+            && self.check_without_state(&block).is_ok()
+        {
             let step = ReorgBlock::Here(Box::new(block));
             self.begin_reorg(common, vec![step], ReorgCause::Better(None));
             self.step_reorg()?;

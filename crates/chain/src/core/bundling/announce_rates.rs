@@ -1,5 +1,7 @@
 //! Announces the rates of this node's bundlers, and learns those that peers gossip.
 
+use std::collections::BTreeSet;
+
 use crate::bundle::{Bundler, PROVEN_BLOCKS, RATES_INTERVAL, SignedRates};
 use crate::core::limits::{ROUND_BYTES, points};
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
@@ -75,14 +77,7 @@ impl<R: Reads<Table>> Core<R> {
         message: Ticket,
         rates: Vec<SignedRates>,
     ) -> Result<(), StoreFailure> {
-        let now = self.timestamp_now();
-        let mut fresh = rates;
-        fresh.retain(|rates| {
-            let is_new = !self.rates.book.knows(rates);
-            let is_chain = rates.child.is_child() && self.genesis.chain(rates.child).is_some();
-            let checked = self.rates.book.check(rates, now, &self.genesis.params);
-            is_new && is_chain && checked.is_ok()
-        });
+        let fresh = self.worth_checking(peer, rates)?;
         let genesis = &self.genesis.hash;
         let signed = fresh.iter().map(|rates| rates.signed_message(genesis));
         let verdicts = self.checker.check_all(signed, fresh.len());
@@ -95,20 +90,48 @@ impl<R: Reads<Table>> Core<R> {
         for rates in fresh {
             news |= self.learn(rates)?.is_ok_and(|is_news| is_news);
         }
-        let verdict = if news {
-            Verdict::Accept
-        } else {
-            Verdict::Ignore
-        };
-        self.verdict(message, verdict);
+        self.forward_if(message, news);
         Ok(())
     }
 
+    /// Returns the rates of a message whose signatures are to be checked: those that the book would keep, one of each bundler and
+    /// chain. An honest peer may send rates that are known or outdated here. Repeated ones and those that the book would not keep
+    /// count against the peer, because every order of them is a new message.
+    fn worth_checking(
+        &mut self,
+        peer: PeerId,
+        rates: Vec<SignedRates>,
+    ) -> Result<Vec<SignedRates>, StoreFailure> {
+        let now = self.timestamp_now();
+        let (mut fresh, mut useless) = (Vec::with_capacity(rates.len()), 0);
+        let mut seen = BTreeSet::new();
+        for rates in rates {
+            let (book, params) = (&self.rates.book, &self.genesis.params);
+            let is_chain = rates.child.is_child() && self.genesis.chain(rates.child).is_some();
+            if !is_chain || book.knows(&rates) || book.check(&rates, now, params).is_err() {
+                continue;
+            }
+            let balance = self.rows.balance(&rates.account(), ChainId::PARENT)?;
+            let is_first = seen.insert((rates.child, rates.bundler));
+            if is_first && book.would_keep(&rates, balance, params) {
+                fresh.push(rates);
+            } else {
+                useless += 1;
+            }
+        }
+        self.count_refused(peer, useless);
+        Ok(fresh)
+    }
+
+    /// Adds rates with a valid signature to the book. Returns whether they are new.
     fn learn(&mut self, rates: SignedRates) -> Result<Result<bool, Rejection>, StoreFailure> {
         let balance = self.rows.balance(&rates.account(), ChainId::PARENT)?;
         let now = self.timestamp_now();
-        self.rates.forget_floors();
         let book = &mut self.rates.book;
-        Ok(book.insert(rates, balance, now, &self.genesis.params))
+        let learned = book.insert(rates, balance, now, &self.genesis.params);
+        if learned == Ok(true) {
+            self.rates.forget_floors();
+        }
+        Ok(learned)
     }
 }

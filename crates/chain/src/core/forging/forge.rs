@@ -9,7 +9,7 @@ use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::limits::{PATIENCE, PEER_GATHERING};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core};
-use crate::forge::{assemble, seal};
+use crate::forge::{choose_body, seal};
 use crate::message::{Announcement, GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
@@ -165,7 +165,7 @@ impl<R: Reads<Table>> Core<R> {
 
     fn forge(&mut self, key: &[u8; 32], time: BlockTimestamp) -> Result<(), StoreFailure> {
         let height = self.rows.tip().next_height();
-        let candidate = assemble(&self.pool, &self.genesis.params, height, time);
+        let candidate = choose_body(&self.pool, &self.genesis.params, height, time);
         let empty = candidate.body.is_empty();
         if self.seal_and_join(key, time, candidate)? {
             return Ok(());
@@ -174,7 +174,7 @@ impl<R: Reads<Table>> Core<R> {
         self.counters.failed_forgings += 1;
         if !empty {
             let nothing = Pool::new(self.settings.pool.clone());
-            let candidate = assemble(&nothing, &self.genesis.params, height, time);
+            let candidate = choose_body(&nothing, &self.genesis.params, height, time);
             if self.seal_and_join(key, time, candidate)? {
                 return Ok(());
             }

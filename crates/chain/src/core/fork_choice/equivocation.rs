@@ -7,7 +7,7 @@
 use primitives::Hash;
 
 use super::evidence::Equivocation;
-use super::first_headers::FirstBlock;
+use super::first_headers::{FirstBlock, FirstBlockState};
 use crate::Header;
 use crate::core::blocks::{PendingStage, lists};
 use crate::core::limits::points;
@@ -25,7 +25,7 @@ impl<R: Reads<Table>> Core<R> {
         let is_rival = |first: &&Header| Equivocation::are_rivals(first, header);
         let here = |header: &Header| FirstBlock {
             header: header.clone(),
-            is_here: true,
+            state: FirstBlockState::Here,
         };
         let assembling = self.assemblies.headers();
         let pending = self
@@ -47,9 +47,13 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         let remembered = self.first_headers.of(header).cloned();
-        Ok(remembered.map(|header| FirstBlock {
-            header,
-            is_here: false,
+        Ok(remembered.map(|header| {
+            let is_invalid = self.invalid.contains(&header.hash(&self.genesis.hash));
+            let state = match is_invalid {
+                true => FirstBlockState::Invalid,
+                false => FirstBlockState::Absent,
+            };
+            FirstBlock { header, state }
         }))
     }
 
@@ -88,24 +92,28 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Reject);
             return Ok(());
         }
-        self.keep_evidence(first.into_header(), header.clone());
-        self.verdict(message, Verdict::Accept);
+        // If there is no room for the evidence, the header is not forwarded. Otherwise each further one would be, too.
+        let is_new = self.keep_evidence(first.into_header(), header.clone());
+        self.forward_if(message, is_new);
         Ok(())
     }
 
-    /// Keeps two headers with valid signatures, unless there is already evidence against the forger on this parent.
-    pub(in crate::core) fn keep_evidence(&mut self, first: Header, second: Header) {
+    /// Keeps two headers with valid signatures. Returns false if there is already evidence against the forger on this parent, or
+    /// no room for more.
+    pub(in crate::core) fn keep_evidence(&mut self, first: Header, second: Header) -> bool {
         let found = Equivocation {
             noticed: self.timestamp_now(),
             first,
             second,
         };
-        if self.evidence.keep(&mut self.rows, &found) {
+        let is_new = self.evidence.keep(&mut self.rows, &found);
+        if is_new {
             self.counters.equivocations += 1;
             self.actions
                 .push(Action::Notice(Box::new(Notice::Equivocated(Box::new(
                     found,
                 )))));
         }
+        is_new
     }
 }

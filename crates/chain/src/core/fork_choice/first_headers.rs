@@ -33,18 +33,36 @@ impl FirstHeaders {
     }
 }
 
+/// The state of the first block of a forger on a parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstBlockState {
+    /// It is on the chain, being assembled, or held until its time.
+    Here,
+    /// It breaks a rule.
+    Invalid,
+    /// Its body did not arrive, or it is not on the chain.
+    Absent,
+}
+
 /// The first block of a forger on a parent.
 #[derive(Debug)]
 pub(in crate::core) struct FirstBlock {
     pub(super) header: Header,
-    /// Whether the block is on the chain, being assembled, or held until its time.
-    pub(super) is_here: bool,
+    pub(super) state: FirstBlockState,
 }
 
 impl FirstBlock {
-    /// Returns whether this block stays, so that another block with this header is not a candidate for the chain.
-    pub(in crate::core) fn stays_before(&self, other: &Header) -> bool {
-        self.is_here && other.difficulty <= self.header.difficulty
+    /// Returns whether another announced block with this header is not assembled.
+    ///
+    /// A block that is here is replaced for more work only. After an invalid block no other one is assembled: an honest key signs
+    /// one block on a parent, and a dishonest one could have any number of invalid blocks tried for one turn. A valid one with
+    /// more work is still found by its headers.
+    pub(in crate::core) fn excludes(&self, other: &Header) -> bool {
+        match self.state {
+            FirstBlockState::Here => other.difficulty <= self.header.difficulty,
+            FirstBlockState::Invalid => true,
+            FirstBlockState::Absent => false,
+        }
     }
 
     pub(in crate::core) fn into_header(self) -> Header {

@@ -2,6 +2,8 @@
 //! the old blocks join again. Operators' rollback orders and the completion of an interrupted reorg work in the same way. Each
 //! round does a part, and the next round continues.
 
+use std::collections::HashSet;
+
 use primitives::Hash;
 
 use super::reorg::{Reorg, ReorgBlock, ReorgCause, ReorgPhase};
@@ -42,7 +44,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         if matches!(reorg.cause, ReorgCause::Ordered(_)) {
             // These blocks do not join again, so the table `Side` is trimmed meanwhile.
-            self.side_blocks.trim(&mut self.rows);
+            self.side_blocks.trim(&mut self.rows, &HashSet::new());
         }
         self.more = true;
         self.reorg = Some(reorg);
@@ -154,7 +156,6 @@ impl<R: Reads<Table>> Core<R> {
                 self.regossip.push_back(id);
             }
         }
-        self.side_blocks.trim(&mut self.rows);
         self.announce_status();
         Ok(())
     }

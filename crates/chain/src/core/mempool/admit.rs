@@ -1,9 +1,10 @@
 //! Transactions from clients and peers. Cheap checks happen at once, and signatures are checked together at the end of the round.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::intake::{Message, Source, Submission, Unchecked};
-use crate::core::limits::{REFUSED_TRANSACTIONS_MAX, UNCHECKED_MAX, points};
+use crate::core::limits::{UNCHECKED_MAX, points};
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table};
@@ -46,9 +47,13 @@ impl<R: Reads<Table>> Core<R> {
         transactions: Vec<Transaction>,
     ) -> Result<(), StoreFailure> {
         let source = self.open_message(peer, ticket);
+        let mut seen = HashSet::with_capacity(transactions.len());
         for transaction in transactions {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
-            self.admit(carried, None, source)?;
+            // The pool knows the first copy only after its signature is checked. Equal copies would be checked again.
+            if seen.insert((carried.id, carried.transaction.signature)) {
+                self.admit(carried, None, source)?;
+            }
         }
         self.check_intake_if_full()
     }
@@ -140,6 +145,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(Some(Rejection::new("chain_pool.unpaid", detail)))
     }
 
+    /// Refuses at once, before its signature is checked, what is known already or breaks a rule that costs little to check.
     fn pre_check(
         &self,
         carried: &Carried,
@@ -168,7 +174,7 @@ impl<R: Reads<Table>> Core<R> {
         let rows = &self.rows;
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         let checked = match block {
-            Some(block) => self.pool.check_child_block(block, now),
+            Some(block) => self.pool.check_child_block(block, now, &mut balances)?,
             None => self.pool.check(carried, now, &mut balances)?,
         };
         Ok(checked.map_err(Refusal::Refused))
@@ -339,20 +345,6 @@ impl<R: Reads<Table>> Core<R> {
             message: message.ticket,
             verdict,
         });
-        let mut refused_count = false;
-        if let Some(peer) = self.peers.get_mut(&message.peer) {
-            peer.refused_count += message.refused;
-            if peer.refused_count > REFUSED_TRANSACTIONS_MAX {
-                peer.refused_count = 0;
-                refused_count = true;
-            }
-        }
-        if refused_count {
-            self.penalise(
-                message.peer,
-                points::REFUSED_TRANSACTIONS,
-                "chain_peer.useless",
-            );
-        }
+        self.count_refused(message.peer, message.refused);
     }
 }

@@ -1,6 +1,7 @@
 //! Comparison of pools with one peer after the other, so that transactions and child blocks that gossip lost or a partition held
 //! back reach every node in the end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use primitives::Hash;
@@ -39,7 +40,7 @@ impl<R: Reads<Table>> Core<R> {
                 }
             }
         }
-        let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
+        let fetching = |purpose: &Purpose| matches!(purpose, Purpose::PoolTransactions(_));
         while self.reconciliation.due <= self.now && self.requests.count(fetching) < FETCHES_MAX {
             let Some((peer, mut ids)) = self.reconciliation.next() else {
                 return;
@@ -48,11 +49,12 @@ impl<R: Reads<Table>> Core<R> {
             if ids.is_empty() || !self.can_ask(&peer) {
                 continue;
             }
+            let purpose = Purpose::PoolTransactions(ids.clone());
             let question = Question::Transactions {
                 block: Hash::ZERO,
                 ids,
             };
-            self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE);
+            self.ask(peer, purpose, &question, PATIENCE);
         }
         if !self.reconciliation.queue.is_empty() && self.reconciliation.due <= self.now {
             // The number of concurrent questions is limited. Look again soon.
@@ -86,11 +88,17 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn pool_transactions_received(
         &mut self,
         peer: PeerId,
+        asked: &[TxId],
         transactions: Vec<Transaction>,
     ) -> Result<(), StoreFailure> {
+        let mut missing: BTreeSet<TxId> = asked.iter().copied().collect();
         let mut child_blocks = Vec::new();
         for transaction in transactions {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            if !missing.remove(&carried.id) {
+                self.wrong_answer(peer);
+                break;
+            }
             if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
                 child_blocks.push(carried.id);
             } else {
@@ -112,20 +120,27 @@ impl<R: Reads<Table>> Core<R> {
         if ids.is_empty() {
             return;
         }
+        let purpose = Purpose::PoolChildBlocks(ids.clone());
         let question = Question::Parents {
             block: Hash::ZERO,
             ids,
         };
-        self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE);
+        self.ask(peer, purpose, &question, PATIENCE);
     }
 
     pub(in crate::core) fn pool_child_blocks_received(
         &mut self,
         peer: PeerId,
+        asked: &[TxId],
         listed: Vec<Listed>,
     ) -> Result<(), StoreFailure> {
+        let mut missing: BTreeSet<TxId> = asked.iter().copied().collect();
         for one in listed {
             let carried = Arc::new(Carried::new(&self.genesis.hash, one.transaction));
+            if !missing.remove(&carried.id) {
+                self.wrong_answer(peer);
+                break;
+            }
             match ChildBlock::new(carried.clone(), one.ids) {
                 Ok(block) => {
                     self.admit(carried, Some(Arc::new(block)), Source::Fetched(peer))?;

@@ -70,7 +70,6 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         self.drop_lost_anchors(common)?;
         self.settle_pool()?;
-        self.side_blocks.trim(&mut self.rows);
         let (ticket, done) = match order {
             Order::PopOff { ticket } => (ticket, OrderDone::RolledBack { blocks: depth }),
             Order::Trust {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::requests::{InFlightRequest, Purpose};
-use crate::core::limits::{QUESTIONS_PER_PEER_MAX, points};
+use crate::core::limits::{QUESTIONS_PER_PEER_MAX, REFUSED_TRANSACTIONS_MAX, points};
 use crate::core::{Action, Core, PeerId, RequestFailure, Ticket};
 use crate::message::{Answer, Question};
 use crate::port::{Reads, StoreFailure, Table};
@@ -115,13 +115,13 @@ impl<R: Reads<Table>> Core<R> {
                 },
                 Answer::Bodies(bodies),
             ) => self.bodies_received(peer, *download, *first, *count, bodies),
-            (Purpose::Parents(hash), Answer::Parents(listed)) => {
+            (Purpose::Parents(hash, asked), Answer::Parents(listed)) => {
                 self.check_intake()?;
-                self.parents_received(peer, hash, listed)
+                self.parents_received(peer, hash, asked, listed)
             }
-            (Purpose::Children(hash), Answer::Transactions(transactions)) => {
+            (Purpose::Children(hash, asked), Answer::Transactions(transactions)) => {
                 self.check_intake()?;
-                self.children_received(peer, hash, transactions)
+                self.children_received(peer, hash, asked, transactions)
             }
             (Purpose::Body(hash), Answer::Bodies(bodies)) => {
                 self.check_intake()?;
@@ -134,17 +134,23 @@ impl<R: Reads<Table>> Core<R> {
                 self.pool_ids_received(peer, &ids);
                 Ok(())
             }
-            (Purpose::PoolTransactions, Answer::Transactions(transactions)) => {
-                self.pool_transactions_received(peer, transactions)
+            (Purpose::PoolTransactions(asked), Answer::Transactions(transactions)) => {
+                self.pool_transactions_received(peer, asked, transactions)
             }
-            (Purpose::PoolChildBlocks, Answer::Parents(listed)) => {
-                self.pool_child_blocks_received(peer, listed)
+            (Purpose::PoolChildBlocks(asked), Answer::Parents(listed)) => {
+                self.pool_child_blocks_received(peer, asked, listed)
             }
             _ => {
-                self.penalise(peer, points::WRONG_ANSWER, "chain_peer.wrong_answer");
+                self.wrong_answer(peer);
                 self.request_failed(question)
             }
         }
+    }
+
+    /// Penalises a peer for an answer that does not match the question: of another kind, or with transactions that were not
+    /// requested or come twice. An honest peer sends no such answer.
+    pub(in crate::core) fn wrong_answer(&mut self, peer: PeerId) {
+        self.penalise(peer, points::WRONG_ANSWER, "chain_peer.wrong_answer");
     }
 
     /// Handles a question without a useful answer. Everything that waits for it continues without the answer.
@@ -153,8 +159,8 @@ impl<R: Reads<Table>> Core<R> {
         match question.purpose {
             Purpose::Status
             | Purpose::PoolIds
-            | Purpose::PoolTransactions
-            | Purpose::PoolChildBlocks => Ok(()),
+            | Purpose::PoolTransactions(_)
+            | Purpose::PoolChildBlocks(_) => Ok(()),
             Purpose::Headers(number) => {
                 self.branch_failed(peer);
                 self.headers_failed(peer, number)
@@ -168,7 +174,7 @@ impl<R: Reads<Table>> Core<R> {
                 self.bodies_failed(peer, download, first, count);
                 Ok(())
             }
-            Purpose::Parents(hash) | Purpose::Children(hash) | Purpose::Body(hash) => {
+            Purpose::Parents(hash, _) | Purpose::Children(hash, _) | Purpose::Body(hash) => {
                 self.part_failed(peer, &hash)
             }
         }
@@ -210,6 +216,18 @@ impl<R: Reads<Table>> Core<R> {
             self.request_failed(question)?;
         }
         Ok(())
+    }
+
+    /// Counts refused transactions or rates that a peer sent. Too many of them between two comparisons of pools cost it points.
+    pub(in crate::core) fn count_refused(&mut self, peer: PeerId, refused: u32) {
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        known.refused_count += refused;
+        if known.refused_count > REFUSED_TRANSACTIONS_MAX {
+            known.refused_count = 0;
+            self.penalise(peer, points::REFUSED_TRANSACTIONS, "chain_peer.useless");
+        }
     }
 
     /// Adds penalty points to a peer.

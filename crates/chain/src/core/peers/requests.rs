@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use primitives::Hash;
 
-use crate::ChainTime;
 use crate::core::limits::{GRACE, QUESTIONS_MAX};
 use crate::core::part::Part;
 use crate::core::{PeerId, Ticket};
+use crate::{ChainTime, TxId};
 
 /// The purpose of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,18 +23,18 @@ pub(in crate::core) enum Purpose {
         first: usize,
         count: usize,
     },
-    /// Parent transactions of an announced block.
-    Parents(Hash),
-    /// Transactions carried by child blocks of an announced block.
-    Children(Hash),
+    /// These parent transactions of an announced block.
+    Parents(Hash, Vec<TxId>),
+    /// These transactions carried by child blocks of an announced block.
+    Children(Hash, Vec<TxId>),
     /// The whole body of an announced block.
     Body(Hash),
     /// Ids of the peer's pool.
     PoolIds,
-    /// Transactions of the peer's pool.
-    PoolTransactions,
-    /// Child blocks of the peer's pool, with their lists.
-    PoolChildBlocks,
+    /// These transactions of the peer's pool.
+    PoolTransactions(Vec<TxId>),
+    /// These child blocks of the peer's pool, with their lists.
+    PoolChildBlocks(Vec<TxId>),
 }
 
 /// A question without an answer yet.

@@ -31,7 +31,7 @@ pub(in crate::core) struct Peer {
     pub(in crate::core) has_delivered: bool,
     /// Its consecutive timeouts.
     timeouts: TimeoutStreak,
-    /// Refused transactions that it sent since the last count.
+    /// Refused transactions and rates that it sent since the last comparison of pools.
     pub(in crate::core) refused_count: u32,
     /// Whether the operator was told that its branch forks off too deep to be judged.
     pub(in crate::core) deep_fork_reported: bool,

@@ -3,6 +3,7 @@
 //! If the branch follows our tip, its blocks join as they arrive. If it forks off, bodies are stored in the table `Side` until
 //! they make it better than our own blocks. No block is rolled back before that.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::body_download::{BodyDownload, DownloadBlock, DownloadStage};
@@ -130,6 +131,9 @@ impl<R: Reads<Table>> Core<R> {
         if depth > self.genesis.params.rollback_blocks_max || !self.can_roll_back_to(common)? {
             return Ok(false);
         }
+        // A reorg to a body that is no longer stored could not be completed.
+        let held: HashSet<_> = self.side_blocks.hashes().into_iter().collect();
+        download.mark_lost_missing(&held);
         let there = download.blocks[from..]
             .iter()
             .take_while(|block| {
@@ -164,6 +168,19 @@ impl<R: Reads<Table>> Core<R> {
         self.step_reorg()?;
         // A block that did not join is bad, and the next step finds it.
         Ok(true)
+    }
+
+    /// Deletes the oldest side blocks beyond the limits at the end of a round. During a reorg all stay, and during a download
+    /// those that it relies on.
+    pub(in crate::core) fn trim_side_blocks(&mut self) {
+        if self.reorg.is_some() || !self.side_blocks.is_over_limits() {
+            return;
+        }
+        let needed = match &self.sync.state {
+            SyncStage::Bodies(download) => download.stored(),
+            SyncStage::Idle | SyncStage::Headers(_) => HashSet::new(),
+        };
+        self.side_blocks.trim(&mut self.rows, &needed);
     }
 
     /// Stores the bodies of a fork. Memory is reserved for blocks that join at once.

@@ -1,6 +1,6 @@
 //! The blocks of a branch that is being downloaded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use primitives::Hash;
@@ -10,6 +10,9 @@ use crate::core::PeerId;
 use crate::core::limits::{ANSWER_BYTES, DOWNLOAD_BYTES_MAX};
 use crate::message::BODIES_MAX;
 use crate::{ChainTime, Header, Height};
+
+/// Questions without all requested bodies after which a peer is not asked again for this branch.
+const FAILURES_MAX: u32 = 2;
 
 /// The blocks of a branch that is being downloaded.
 #[derive(Debug)]
@@ -121,10 +124,36 @@ impl BodyDownload {
         counted.map(|one| one.header.body_bytes as usize).sum()
     }
 
+    /// Counts a question that a peer did not answer, or not with all requested bodies.
+    pub(super) fn count_failure(&mut self, peer: PeerId) {
+        let failures = self.failures.entry(peer).or_default();
+        *failures += 1;
+        if *failures >= FAILURES_MAX {
+            self.without_branch.insert(peer);
+        }
+    }
+
     /// Marks requested bodies that did not come as missing again.
     pub(super) fn mark_missing(&mut self, first: usize, count: usize) {
         for at in first..first + count {
             if matches!(self.blocks[at].stage, DownloadStage::Asked) {
+                self.set_stage(at, DownloadStage::Missing);
+            }
+        }
+    }
+
+    /// Returns the blocks whose bodies are in the table `Side`.
+    pub(super) fn stored(&self) -> HashSet<Hash> {
+        let stored = self.blocks.iter();
+        let stored = stored.filter(|one| matches!(one.stage, DownloadStage::Stored));
+        stored.map(|one| one.hash).collect()
+    }
+
+    /// Marks stored bodies as missing that are not among `held`, so that they are requested again.
+    pub(super) fn mark_lost_missing(&mut self, held: &HashSet<Hash>) {
+        for at in self.joined..self.blocks.len() {
+            let block = &self.blocks[at];
+            if matches!(block.stage, DownloadStage::Stored) && !held.contains(&block.hash) {
                 self.set_stage(at, DownloadStage::Missing);
             }
         }

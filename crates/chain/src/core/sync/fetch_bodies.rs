@@ -13,8 +13,6 @@ use crate::port::{Reads, StoreFailure, Table};
 
 /// Time without a new body after which a download no longer waits for busy peers.
 const PROGRESS_WAIT: Duration = Duration::from_secs(10);
-/// Failed questions after which a peer is not asked again for this branch.
-const FAILURES_MAX: u32 = 2;
 
 impl<R: Reads<Table>> Core<R> {
     /// Requests bodies as far as the budget allows. Returns false if bodies are missing and no peer can be asked.
@@ -133,6 +131,10 @@ impl<R: Reads<Table>> Core<R> {
         } else if came > 0 {
             self.delivered(peer);
         }
+        if came < count {
+            // All requested bodies fit into one answer, so the peer lacks some of them or delays the download.
+            download.count_failure(peer);
+        }
         self.sync.state = SyncStage::Bodies(download);
         self.continue_download()
     }
@@ -166,11 +168,7 @@ impl<R: Reads<Table>> Core<R> {
         let Some(mut download) = self.take_download(number) else {
             return;
         };
-        let failures = download.failures.entry(peer).or_default();
-        *failures += 1;
-        if *failures >= FAILURES_MAX {
-            download.without_branch.insert(peer);
-        }
+        download.count_failure(peer);
         download.mark_missing(first, count);
         self.sync.state = SyncStage::Bodies(download);
     }

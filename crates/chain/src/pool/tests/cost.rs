@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::forge::assemble;
+use crate::forge::choose_body;
 use crate::{Height, Params};
 
 const COUNT: u32 = 100_000;
@@ -70,7 +70,7 @@ fn pool_cost_with_100_000_transactions() {
     each("child blocks: 4 of 5,000, a transaction", 20_000, started);
 
     let started = Instant::now();
-    let candidate = assemble(&pool, &params, Height::new(1), at(101));
+    let candidate = choose_body(&pool, &params, Height::new(1), at(101));
     let chosen = candidate.body.len() + candidate.child_count as usize;
     each(&format!("assemble {chosen}"), chosen, started);
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::ledger::Ledger;
 use super::model::Model;
 use super::*;
-use crate::forge::assemble;
+use crate::forge::choose_body;
 use crate::{Height, Params};
 
 const ACCOUNTS: u8 = 4;
@@ -154,7 +154,7 @@ impl Run {
                     anchor_depth_min: 0,
                     ..Params::loadtest()
                 };
-                let candidate = assemble(&self.pool, &params, Height::LAST, self.now);
+                let candidate = choose_body(&self.pool, &params, Height::LAST, self.now);
                 let block = block(candidate.body);
                 assert!(
                     !self.settled || self.ledger.is_valid(&block),

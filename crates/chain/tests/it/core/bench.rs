@@ -15,6 +15,7 @@ use chain::{
 };
 use primitives::{Hash, KeyPair, PublicKey, whole_ms};
 
+use crate::core::branches::payment;
 use crate::core::kit::{ACCOUNTS, genesis, key, peer, public};
 
 /// Makes blocks one after the other, as a part of a network would.
@@ -61,23 +62,28 @@ impl Maker {
 
     /// Returns the next block by the forger at this place in the order of turns, with these parent transactions.
     pub fn make(&self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
+        let entries = transactions.into_iter().map(|transaction| CarriedEntry {
+            transaction: Arc::new(Carried::new(&self.genesis.hash, transaction)),
+            children: Vec::new(),
+        });
+        self.make_of(place, entries.collect())
+    }
+
+    /// Returns the next block by the forger at this place in the order of turns, with these entries.
+    pub fn make_of(&self, place: usize, mut body: Vec<CarriedEntry>) -> CarriedBlock {
         let mut turns: Vec<(BlockTimestamp, usize)> = (0..ACCOUNTS)
             .filter_map(|n| Some((turn(&self.overlay, &self.genesis, &public(n)).unwrap()?, n)))
             .collect();
         turns.sort_unstable();
         let (time, n) = turns[place];
         let mut header = next_header(&self.overlay, &self.genesis, &public(n), time).unwrap();
-        let mut body: Vec<CarriedEntry> = transactions
-            .into_iter()
-            .map(|transaction| CarriedEntry {
-                transaction: Arc::new(Carried::new(&self.genesis.hash, transaction)),
-                children: Vec::new(),
-            })
-            .collect();
         body.sort_by_key(|entry| entry.transaction.id);
         let ids: Vec<_> = body.iter().map(|entry| entry.transaction.id).collect();
+        let children = || body.iter().flat_map(|entry| &entry.children);
+        let parents = body.iter().map(|entry| &entry.transaction);
         header.parent_count = body.len() as u32;
-        header.body_bytes = body.iter().map(|entry| entry.transaction.bytes).sum();
+        header.child_count = children().count() as u32;
+        header.body_bytes = parents.chain(children()).map(|one| one.bytes).sum();
         header.root = root_of(&ids);
         header.sign(&self.genesis.hash, &key(n));
         CarriedBlock::new(&self.genesis.hash, header, body)
@@ -154,6 +160,8 @@ pub enum Manner {
     Boasts,
     /// Never answers a question for bodies. The transport gives up after the timeout.
     WithholdsBodies,
+    /// Does the same for questions that include its last block.
+    WithholdsLastBody,
     /// Answers questions for bodies with `Busy`.
     Busy,
     /// This node's own transport has no room for questions for bodies.
@@ -162,6 +170,11 @@ pub enum Manner {
     Silent,
     /// Answers wait for [`Bench::deliver`].
     Slow,
+    /// Answers questions for parts of blocks with a valid transaction that was not requested. These answers wait for
+    /// [`Bench::deliver`].
+    Useless,
+    /// Answers questions for parts of blocks with the first one only. These answers wait for [`Bench::deliver`].
+    Drips,
 }
 
 struct Peer {
@@ -435,7 +448,13 @@ impl Bench {
                     ticket,
                     result: Ok(answer.to_bytes()),
                 };
-                if manner == Some(Manner::Slow) {
+                let is_part = name == "parents" || name == "transactions";
+                let waits = match manner {
+                    Some(Manner::Slow) => true,
+                    Some(Manner::Useless | Manner::Drips) => is_part,
+                    _ => false,
+                };
+                if waits {
                     self.under_way.push(event);
                     return;
                 }
@@ -470,6 +489,10 @@ fn answer_of(
     question: &Question,
 ) -> (&'static str, Option<Answer>) {
     let find = |hash: &Hash| peer.chain.iter().find(|block| block.hash == *hash);
+    let parts_max = match peer.manner {
+        Manner::Drips => 1,
+        _ => usize::MAX,
+    };
     match question {
         Question::Status(_) if peer.manner == Manner::Boasts => {
             let status = Status {
@@ -507,6 +530,15 @@ fn answer_of(
             ("headers", Some(Answer::Headers { common, headers }))
         }
         Question::Bodies(_) if peer.manner == Manner::WithholdsBodies => ("bodies", None),
+        Question::Bodies(hashes)
+            if peer.manner == Manner::WithholdsLastBody
+                && peer
+                    .chain
+                    .last()
+                    .is_some_and(|last| hashes.contains(&last.hash)) =>
+        {
+            ("bodies", None)
+        }
         Question::Bodies(_) if peer.manner == Manner::Busy => ("bodies", Some(Answer::Busy)),
         Question::Bodies(hashes) => {
             let bodies = hashes.iter().map_while(find);
@@ -514,6 +546,11 @@ fn answer_of(
             ("bodies", Some(Answer::Bodies(bodies)))
         }
         Question::Parents { .. } if peer.manner == Manner::WithholdsBodies => ("parents", None),
+        Question::Parents { .. } if peer.manner == Manner::Useless => {
+            let (transaction, ids) = (payment(5, 77), Vec::new());
+            let listed = vec![Listed { transaction, ids }];
+            ("parents", Some(Answer::Parents(listed)))
+        }
         Question::Parents { block, ids } => {
             let body = find(block).map(|block| block.body.clone());
             let listed = body.unwrap_or_default().into_iter().filter_map(|entry| {
@@ -522,9 +559,22 @@ fn answer_of(
                     ids: entry.children.iter().map(|child| child.id).collect(),
                 })
             });
-            ("parents", Some(Answer::Parents(listed.collect())))
+            let listed = listed.take(parts_max).collect();
+            ("parents", Some(Answer::Parents(listed)))
         }
-        Question::Transactions { .. } => ("transactions", Some(Answer::Transactions(Vec::new()))),
+        Question::Transactions { .. } if peer.manner == Manner::Useless => {
+            let useless = vec![payment(5, 77)];
+            ("transactions", Some(Answer::Transactions(useless)))
+        }
+        Question::Transactions { block, ids } => {
+            let all = find(block)
+                .into_iter()
+                .flat_map(|block| block.transactions());
+            let found = all.filter(|carried| ids.contains(&carried.id));
+            let found = found.map(|carried| carried.transaction.clone());
+            let found = found.take(parts_max).collect();
+            ("transactions", Some(Answer::Transactions(found)))
+        }
         Question::PoolIds { .. } => ("pool ids", Some(Answer::PoolIds(Vec::new()))),
     }
 }

@@ -1,12 +1,13 @@
 //! Bundlers of several nodes. Every node knows their rates, and they do not duplicate each other's work.
 
+use chain::block::root_of;
 use chain::bundle::{BundlerRate, SignedRates};
-use chain::core::{Event, Notice, Settings};
-use chain::message::Gossip;
-use chain::{AccountId, BlockTimestamp, ChainId, MinorUnits, Transaction};
+use chain::core::{Event, Notice, Settings, limits};
+use chain::message::{GOSSIP_RATES_MAX, Gossip};
+use chain::{AccountId, BlockTimestamp, Body, ChainId, MinorUnits, Transaction, TxId};
 use primitives::KeyPair;
 
-use crate::core::kit::{EACH, SmallNetwork, account, bundler, key, peer};
+use crate::core::kit::{EACH, SmallNetwork, account, bundler, key, peer, public};
 
 fn bundles_for(n: usize, rate_min: u64) -> Settings {
     let mut bundler = bundler(n, 2);
@@ -74,6 +75,64 @@ fn rates_that_nobody_signed_count_against_who_brings_them() {
         let node = &room.nodes[0];
         assert_eq!(node.core.rates(ChainId(2)).len(), known, "{message}");
         assert_eq!(node.penalties.len(), penalties, "{message}");
+    }
+}
+
+#[test]
+fn rates_without_means_cost_no_signature_check_and_are_counted() {
+    let mut room = SmallNetwork::new(vec![Settings::default(), Settings::default()]);
+    room.run_to(100_000);
+    let unsigned = |n: u8| {
+        let poor = KeyPair::from_seed(primitives::Scheme::Ed25519, [100 + n; 32]);
+        let mut rates = rates_of(&poor, &room, 100);
+        // A check of the signature would find it.
+        rates.signature = [0; 64];
+        rates
+    };
+    let mut rates: Vec<SignedRates> = (0..GOSSIP_RATES_MAX as u8).map(unsigned).collect();
+    let messages = limits::REFUSED_TRANSACTIONS_MAX as usize / GOSSIP_RATES_MAX + 1;
+    for message in 1..=messages as u64 {
+        // Another order is another message.
+        rates.rotate_left(1);
+        let event = Event::Gossip {
+            peer: peer(1),
+            message,
+            bytes: Gossip::Rates(rates.clone()).to_bytes(),
+        };
+        room.tell(0, event);
+    }
+    room.settle();
+    let node = &room.nodes[0];
+    assert!(node.core.rates(ChainId(2)).is_empty());
+    let useless = limits::points::REFUSED_TRANSACTIONS;
+    assert_eq!(node.penalties, [(peer(1), useless, "chain_peer.useless")]);
+}
+
+#[test]
+fn a_child_block_without_means_costs_no_signature_check() {
+    let mut room = SmallNetwork::new(vec![Settings::default(), Settings::default()]);
+    room.run_to(100_000);
+    let ids = vec![TxId([7; 32])];
+    let poor = KeyPair::from_seed(primitives::Scheme::Ed25519, [77; 32]);
+    // A check would find that nothing is signed.
+    for (sender, penalties) in [(rates_of(&poor, &room, 100).bundler, 0), (public(3), 1)] {
+        let mut transaction = room.payment(3, 4, 1, 1);
+        transaction.sender = sender;
+        transaction.body = Body::ChildBlock {
+            child: ChainId(2),
+            count: 1,
+            root: root_of(&ids),
+        };
+        transaction.signature = [0; 64];
+        let ids = ids.clone();
+        let event = Event::Gossip {
+            peer: peer(1),
+            message: 1,
+            bytes: Gossip::ChildBlock { transaction, ids }.to_bytes(),
+        };
+        room.tell(0, event);
+        room.settle();
+        assert_eq!(room.nodes[0].penalties.len(), penalties);
     }
 }
 

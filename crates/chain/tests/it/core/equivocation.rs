@@ -5,11 +5,11 @@ use chain::core::{Equivocation, Event, Notice, Settings, Verdict, equivocations,
 use chain::port::{Table, WriteBatch};
 use chain::pos::BaseTarget;
 use chain::state::turn;
-use chain::{Header, Height};
+use chain::{Header, Height, Transaction};
 
 use crate::core::bench::{Bench, Maker, Manner};
 use crate::core::branches::{core_with, payment};
-use crate::core::kit::{ACCOUNTS, genesis, key, public};
+use crate::core::kit::{ACCOUNTS, EACH, genesis, key, public};
 
 /// Returns two blocks by the forger at this place on one parent, the one with the smaller hash first.
 fn two(maker: &Maker, place: usize) -> [CarriedBlock; 2] {
@@ -107,6 +107,73 @@ fn a_second_block_that_breaks_a_rule_is_no_evidence() {
         assert_eq!(bench.announce(1, &bad), Some(Verdict::Reject), "{code}");
         assert_eq!(bench.penalties, [code]);
         assert_eq!(evidence(&bench), []);
+    }
+}
+
+/// Announces blocks of one forger on one parent, each better than the tip. Returns the verdicts and the number of rollbacks.
+fn announce_all(blocks: &[CarriedBlock], has_bodies: bool) -> (Vec<Verdict>, usize, Bench) {
+    let mut maker = common();
+    let tip = maker.add(ACCOUNTS - 1, Vec::new());
+    let mut bench = core_with(&maker, Settings::default());
+    bench.tell(Event::Submit {
+        ticket: 1,
+        transactions: vec![payment(2, 5)],
+    });
+    bench.connect(1, &[], Manner::Honest);
+    if has_bodies {
+        // The last block is the one that its status names. It has less work than our tip.
+        let mut chain = blocks.to_vec();
+        chain.push(maker.blocks[0].clone());
+        bench.has(1, &chain);
+    }
+    let announced = blocks.iter().map(|block| bench.announce(1, block));
+    let verdicts: Option<Vec<Verdict>> = announced.collect();
+    assert_eq!(bench.tip(), tip.hash);
+    let popped = |notice: &&Notice| matches!(notice, Notice::Popped { .. });
+    let rolled_back = bench.notices.iter().filter(popped).count();
+    (verdicts.expect("all are judged"), rolled_back, bench)
+}
+
+#[test]
+fn one_turn_has_one_block_tried_and_two_headers_forwarded() {
+    type Pay = fn(u64) -> Vec<Transaction>;
+    type Change = fn(&mut Header, u32);
+    let nothing: Pay = |_| Vec::new();
+    let pooled: Pay = |_| vec![payment(2, 5)];
+    let unknown: Pay = |n| vec![payment(3, n)];
+    let overdrawn: Pay = |n| vec![payment(2, 50 * EACH + n)];
+    let same: Change = |_, _| {};
+    let length: Change = |header, n| header.body_bytes += n;
+    let children: Change = |header, n| header.child_count += n;
+    let rejected = [Verdict::Reject; 5];
+    let ignored = Verdict::Ignore;
+    let twice = [Verdict::Accept, Verdict::Accept, ignored, ignored, ignored];
+    // The transactions and the change of the header, whether the bodies are delivered, the verdicts and the rollbacks.
+    type Case = (&'static str, Pay, Change, bool, [Verdict; 5], usize);
+    let cases: [Case; 5] = [
+        ("empty, with a length", nothing, length, true, rejected, 0),
+        ("empty, with children", nothing, children, true, rejected, 0),
+        ("another length", pooled, length, true, twice, 0),
+        ("overdrawn", overdrawn, same, true, twice, 1),
+        ("withheld", unknown, same, false, twice, 0),
+    ];
+    let parent = common();
+    for (name, transactions, change, has_bodies, expected, rollbacks) in cases {
+        let blocks = (1..=5).map(|n| {
+            let mut block = parent.make(0, transactions(n));
+            change(&mut block.header, n as u32);
+            resign(&mut block.header);
+            CarriedBlock::new(&genesis().hash, block.header, block.body)
+        });
+        let blocks: Vec<CarriedBlock> = blocks.collect();
+        let (verdicts, rolled_back, bench) = announce_all(&blocks, has_bodies);
+        assert_eq!(verdicts, expected, "{name}");
+        assert_eq!(rolled_back, rollbacks, "{name}");
+        // The header alone shows only what is rejected, and no such header is evidence.
+        let (blamed, kept) = if expected == rejected { (5, 0) } else { (0, 1) };
+        let penalties = vec!["chain_block.counts"; blamed];
+        assert_eq!(bench.penalties, penalties, "{name}");
+        assert_eq!(evidence(&bench).len(), kept, "{name}");
     }
 }
 

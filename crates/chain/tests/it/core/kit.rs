@@ -52,6 +52,16 @@ pub fn slow() -> Arc<Genesis> {
     })
 }
 
+/// Returns the same genesis with a rollback limit of 700 blocks.
+pub fn deep() -> Arc<Genesis> {
+    genesis_of(ParamsOverrides {
+        effective_age_blocks: Some(700),
+        lease_delay_blocks: Some(700),
+        rollback_blocks_max: Some(700),
+        ..ParamsOverrides::default()
+    })
+}
+
 fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
     let symbols = ["TALLY", "ONE", "TWO"];
     let spec = GenesisSpec {
@@ -63,12 +73,12 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
             parent_fee_min: Some(MinorUnits::new(100)),
             child_block_fee_per_transaction: Some(MinorUnits::new(10)),
             anchor_depth_min: Some(5),
-            effective_age_blocks: Some(20),
+            effective_age_blocks: others.effective_age_blocks.or(Some(20)),
             effective_tokens_min: Some(WholeTokens::new(10)),
-            lease_delay_blocks: Some(20),
+            lease_delay_blocks: others.lease_delay_blocks.or(Some(20)),
             lease_blocks_min: Some(3),
             lease_blocks_max: Some(100),
-            rollback_blocks_max: Some(12),
+            rollback_blocks_max: others.rollback_blocks_max.or(Some(12)),
             ..others
         },
         chains: (0..symbols.len())

@@ -1,9 +1,11 @@
 //! Tests of cores by their events and actions.
 
+mod assembly;
 mod bench;
 mod branches;
 mod bundling;
 mod contests;
+mod downloads;
 mod equivocation;
 mod kit;
 mod rounds;

@@ -10,11 +10,11 @@ use chain::pos::BaseTarget;
 use chain::state::rows::HeaderRow;
 use chain::state::{
     BlockContext, BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, carried_block,
-    check_clock, check_transaction, undo_block,
+    check_clock, check_header, check_transaction, undo_block,
 };
 use chain::{
-    Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Minutes, Seconds,
-    Transaction,
+    Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Header, Height, MinorUnits, Minutes,
+    Seconds, Transaction,
 };
 use primitives::Hash;
 
@@ -533,6 +533,35 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     };
     for code in STATE_CODES {
         assert!(codes.contains(code), "no case of {code}");
+    }
+}
+
+#[test]
+fn impossible_counts_are_refused_by_the_header_alone() {
+    let net = Net::new();
+    let empty: Vec<CarriedEntry> = Vec::new();
+    let paid = vec![Net::entry(net.payment(1, 2, 1, 5, 100))];
+    type Change = fn(&mut Header);
+    let root: Change = |header| header.root = Hash::plain(b"another");
+    // A change of the header, and whether some body can have the result.
+    let cases: [(&str, &Vec<CarriedEntry>, Change, bool); 9] = [
+        ("empty", &empty, |_| {}, true),
+        ("length", &empty, |header| header.body_bytes = 1, false),
+        ("children", &empty, |header| header.child_count = 1, false),
+        ("root", &empty, root, false),
+        ("payment", &paid, |_| {}, true),
+        ("longer", &paid, |header| header.body_bytes += 1, true),
+        ("too short", &paid, |header| header.body_bytes -= 1, false),
+        ("for two", &paid, |header| header.parent_count = 2, false),
+        ("for a child", &paid, |header| header.child_count = 1, false),
+    ];
+    for (name, body, change, is_possible) in cases {
+        let mut header = net.block(body.clone()).header;
+        change(&mut header);
+        let refused = check_header(&net.overlay, &net.genesis, &header).err();
+        let code = refused.map(|fault| fault.rejection().expect("the store works").code);
+        let expected = (!is_possible).then_some("chain_block.counts");
+        assert_eq!(code, expected, "{name}");
     }
 }
 
