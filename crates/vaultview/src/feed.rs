@@ -96,6 +96,7 @@ impl Feed<'_> {
         wrong.map(|(column, value)| format!("{value:?} in column {column} of {}", state.contract))
     }
 
+    /// Inserts the row of a state that a transaction has produced.
     pub(super) fn produce(&mut self, id: i64, state: &ProducedState) -> rusqlite::Result<()> {
         let transaction = &self.transaction;
         let contract =

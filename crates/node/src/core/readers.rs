@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
-use vaultview::{VaultReader, VaultView};
+use vaultview::{VaultReader, VaultView, ViewProgress};
 
-use super::view_feed::{ViewFailure, ViewFeed, found_damaged};
+use super::view_feed::{FedPoint, ViewFailure, ViewFeed, found_damaged};
 use super::view_fill::condemn;
 use crate::http::Refusal;
 
@@ -19,6 +19,7 @@ pub(super) struct Readers {
     pub(super) path: PathBuf,
     pub(super) cache_bytes: u64,
     pub(super) feed: Arc<ViewFeed>,
+    pub(super) progress: ViewProgress,
     /// Those that are open and not in use. The lock is held for reading while one is in use.
     pub(super) idle: RwLock<Mutex<Vec<VaultReader>>>,
 }
@@ -57,20 +58,30 @@ impl QueryFailure {
 pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
 
 impl Readers {
-    /// Runs a query of the view.
+    /// Runs a query of the view. See [`Readers::lend`].
     pub(super) fn with<T>(
         &self,
+        shown: FedPoint,
         query: impl FnOnce(&VaultReader) -> Result<T, vaultview::ViewError>,
     ) -> Result<T, Refusal> {
-        self.lend(|reader| query(reader).map_err(|error| QueryFailure::of_view(&error)))
+        self.lend(shown, |reader| {
+            query(reader).map_err(|error| QueryFailure::of_view(&error))
+        })
     }
 
-    /// Runs a search with a reader, which other queries use afterwards.
+    /// Runs a search with a reader, which other queries use afterwards. The caller has seen that the view shows everything up to a point.
+    /// The search is refused if the view was opened again since and lacks some of that: it would find too little.
     pub(super) fn lend<T>(
         &self,
+        shown: FedPoint,
         query: impl FnOnce(&VaultReader) -> Result<T, QueryFailure>,
     ) -> Result<T, Refusal> {
         let open = self.idle.read().unwrap_or_else(PoisonError::into_inner);
+        if !self.feed.shows(self.progress.upto(), shown) {
+            return Err(view_failed(
+                "the vault's view is being filled again".to_owned(),
+            ));
+        }
         let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = lock().pop();
         let reader = match idle {

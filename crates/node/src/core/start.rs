@@ -263,6 +263,7 @@ impl Node {
             path: view_path,
             cache_bytes: view_options.reader_cache_bytes,
             feed: Arc::clone(&feed),
+            progress: progress.clone(),
             idle: RwLock::default(),
         });
         let filler = Filler {

@@ -107,6 +107,7 @@ impl<R: Reads> ViewThread<R> {
         self.follow(self.feed.fed_seq())?;
         self.upto = self.view.upto();
         self.quarantine(&quarantine::all(&self.filler.reads)?)?;
+        self.feed.set_quarantine_whole(true);
         loop {
             while let Some(job) = jobs.pop_front() {
                 let more = matches!(jobs.front(), Some(Job::Feed(_)));
@@ -168,6 +169,7 @@ impl<R: Reads> ViewThread<R> {
 
     fn reopen(&mut self) -> Result<(), ViewError> {
         let closed = self.readers.close();
+        self.feed.set_quarantine_whole(false);
         self.reader = None;
         self.view.reopen(self.feed.fed_seq())?;
         self.reader = Some(self.view.reader()?);
@@ -199,6 +201,7 @@ impl<R: Reads> ViewThread<R> {
         self.apply()
     }
 
+    /// Writes the collected rows into the view, in one transaction with the position that they reach.
     fn apply(&mut self) -> Result<(), ViewFailure> {
         let began = Instant::now();
         let upto = self.upto.max(self.view.upto());

@@ -110,6 +110,8 @@ pub(super) struct ViewFeed {
     /// Lists of states in quarantine that were handed on, and how many of them the view shows.
     quarantines_fed: AtomicU64,
     quarantines_shown: AtomicU64,
+    /// Whether the view shows all states in quarantine of the lists before the present one. A view that was filled again does not at first.
+    quarantine_is_whole: AtomicBool,
     failed: Mutex<Option<ViewFailure>>,
     /// A query asked for the view to be opened again.
     reopening: AtomicBool,
@@ -128,6 +130,7 @@ impl ViewFeed {
             held_changes: AtomicU64::new(0),
             quarantines_fed: AtomicU64::new(0),
             quarantines_shown: AtomicU64::new(0),
+            quarantine_is_whole: AtomicBool::new(false),
             failed: Mutex::default(),
             reopening: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -173,6 +176,12 @@ impl ViewFeed {
         self.reached.send_modify(|_| {});
     }
 
+    /// Notes that the view shows the states in quarantine as the ledger has them, or no longer does.
+    pub(super) fn set_quarantine_whole(&self, is_whole: bool) {
+        self.quarantine_is_whole.store(is_whole, Ordering::Release);
+        self.reached.send_modify(|_| {});
+    }
+
     /// The point that the view has to reach to show everything acknowledged so far.
     pub(super) fn fed(&self) -> FedPoint {
         FedPoint {
@@ -183,7 +192,9 @@ impl ViewFeed {
 
     /// Returns whether a view at a position shows everything up to a point.
     pub(super) fn shows(&self, upto: u64, point: FedPoint) -> bool {
-        upto >= point.seq && self.quarantines_shown.load(Ordering::Acquire) >= point.quarantines
+        upto >= point.seq
+            && self.quarantines_shown.load(Ordering::Acquire) >= point.quarantines
+            && self.quarantine_is_whole.load(Ordering::Acquire)
     }
 
     pub(super) fn refill(&self, request: RefillRequest) {
