@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use primitives::ErrorInfo;
 use primitives::storage::StoreFailure;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::core::Messages;
 use crate::failure::of_panic;
 use crate::mailbox::{Mailbox, Weigh};
+
+/// Maximum number of queries that wait for the core or are being answered. Further callers wait, first come first served. So a round is
+/// followed by a bounded number of queries, however many clients ask.
+pub const QUERIES_MAX: usize = 8;
 
 /// The handle of a core, for any thread. Cheap to clone.
 pub struct Handle<M: Messages> {
@@ -18,6 +22,8 @@ pub struct Handle<M: Messages> {
 
 struct Link<M: Messages> {
     mailbox: Mailbox<Message<M>>,
+    /// Places of queries, [`QUERIES_MAX`] in all.
+    queries: Arc<Semaphore>,
     /// The first failure.
     failure: watch::Sender<Option<StoreFailure>>,
     stopping: watch::Sender<bool>,
@@ -28,14 +34,15 @@ pub(crate) enum Message<M: Messages> {
     Event(M::Event),
     /// The commit with this number is durable.
     Committed(u64),
-    Query(M::Query),
+    /// A query, with the place that it holds until it is answered, even if its caller goes before.
+    Query(M::Query, OwnedSemaphorePermit),
 }
 
 impl<M: Messages> Weigh for Message<M> {
     fn peer_bytes(&self) -> usize {
         match self {
             Message::Event(event) => M::peer_bytes(event),
-            Message::Committed(_) | Message::Query(_) => 0,
+            Message::Committed(_) | Message::Query(..) => 0,
         }
     }
 }
@@ -59,6 +66,7 @@ impl<M: Messages> Handle<M> {
         Self {
             link: Arc::new(Link {
                 mailbox: Mailbox::new(inbound_bytes_max),
+                queries: Arc::new(Semaphore::new(QUERIES_MAX)),
                 failure: watch::Sender::new(None),
                 stopping: watch::Sender::new(false),
             }),
@@ -82,7 +90,7 @@ impl<M: Messages> Handle<M> {
         self.link.mailbox.is_full()
     }
 
-    /// Sends a query, and waits for its answer.
+    /// Sends a query once it has a place, and waits for its answer. See [`QUERIES_MAX`].
     ///
     /// # Errors
     /// The core stops or has stopped.
@@ -90,10 +98,17 @@ impl<M: Messages> Handle<M> {
         &self,
         query: impl FnOnce(oneshot::Sender<T>) -> M::Query,
     ) -> Result<T, Stopped> {
-        let (sender, answer) = oneshot::channel();
-        self.link.mailbox.push(Message::Query(query(sender)));
+        let answered = async {
+            let queries = Arc::clone(&self.link.queries);
+            // It is never closed.
+            let place = queries.acquire_owned().await.map_err(|_| Stopped)?;
+            let (sender, answer) = oneshot::channel();
+            let message = Message::Query(query(sender), place);
+            self.link.mailbox.push(message);
+            answer.await.map_err(|_| Stopped)
+        };
         tokio::select! {
-            answer = answer => answer.map_err(|_| Stopped),
+            answer = answered => answer,
             // The core's thread takes no more messages, so the query would never be answered.
             () = self.stopped() => Err(Stopped),
         }

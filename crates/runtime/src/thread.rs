@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use primitives::storage::StoreFailure;
 use store::{Class, CommitHandle};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::commit::Performer;
 use crate::core::{Commit, Core, Output, QueryOf, Shell};
@@ -13,6 +14,9 @@ use crate::handle::Message;
 
 /// Maximum number of messages in one round. It bounds the time until the output of a round leaves the node.
 pub const ROUND_EVENTS_MAX: usize = 1_024;
+
+/// A query with its place.
+type PlacedQuery<C> = (QueryOf<C>, OwnedSemaphorePermit);
 
 /// The core, and its access to the committer.
 pub(crate) struct CoreThread<C: Core, S> {
@@ -59,7 +63,7 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
             }
             let output = self.core.take_output(began);
             self.submit(output);
-            for query in queries.drain(..) {
+            for (query, _place) in queries.drain(..) {
                 self.core.answer(query);
             }
         }
@@ -69,14 +73,14 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
     fn handle(
         &mut self,
         messages: &mut VecDeque<Message<C::Messages>>,
-        queries: &mut Vec<QueryOf<C>>,
+        queries: &mut Vec<PlacedQuery<C>>,
     ) -> Result<(), StoreFailure> {
         self.core.begin_round();
         while let Some(message) = messages.pop_front() {
             match message {
                 Message::Event(event) => self.core.handle(event)?,
                 Message::Committed(number) => self.core.committed(number)?,
-                Message::Query(query) => queries.push(query),
+                Message::Query(query, place) => queries.push((query, place)),
             }
             if self.core.is_full() {
                 break;
