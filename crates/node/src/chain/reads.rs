@@ -18,6 +18,7 @@ use super::shared::ChainNodeState;
 use super::store::Store;
 use super::views::{block_view, child_blocks, confirmations, ids_by_chain, transaction_view};
 use crate::http::Refusal;
+use crate::http::place;
 
 /// Bytes of bodies that one page of blocks reads at most; one block is always read.
 const PAGE_BODY_BYTES: usize = 4 << 20;
@@ -82,7 +83,7 @@ impl Reader {
         question: impl Fn(&Self) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Refusal> {
         let reader = self.clone();
-        let answered = tokio::task::spawn_blocking(move || {
+        let answered = place::blocking(move || {
             let mut attempt = 0;
             loop {
                 attempt += 1;

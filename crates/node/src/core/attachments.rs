@@ -13,6 +13,7 @@ use store::{FileReader, Files, Published};
 use super::refusals::{joined, stopping, store_refusal};
 use super::service::Service;
 use crate::files::remove_without_row;
+use crate::http::place;
 use crate::http::{AttachmentService, Pending, Refusal};
 use crate::uploads::Uploads;
 
@@ -53,7 +54,7 @@ impl Service {
             let row = row.ok_or_else(|| unknown(&hash))?;
             Ok(view(&network, FileRecord { hash, row }))
         };
-        joined(tokio::task::spawn_blocking(read).await)
+        joined(place::blocking(read).await)
     }
 
     async fn record_file(
@@ -91,7 +92,7 @@ impl Service {
 /// Removes a file unless it has a row.
 async fn drop_file(files: &Files, store: &crate::ledger_store::LedgerStore, hash: Hash) {
     let (files, store) = (files.clone(), store.clone());
-    let removed = tokio::task::spawn_blocking(move || remove_without_row(&files, &store, &hash));
+    let removed = place::blocking(move || remove_without_row(&files, &store, &hash));
     if let Err(error) = removed.await {
         tracing::warn!(%error, "a file without a row stays until the next start");
     }
@@ -138,7 +139,7 @@ impl AttachmentService for Service {
                 next: page.next.map(|hash| hash.to_string()),
             })
         };
-        Box::pin(async move { joined(tokio::task::spawn_blocking(read).await) })
+        Box::pin(async move { joined(place::blocking(read).await) })
     }
 
     fn attachment_content(&self, hash: Hash) -> Pending<'_, (AttachmentView, FileReader)> {
@@ -146,7 +147,7 @@ impl AttachmentService for Service {
             let view = self.file_record(hash).await?;
             let files = self.files.clone();
             let open = move || files.reader(&hash).map_err(Refusal::from);
-            let reader = joined(tokio::task::spawn_blocking(open).await)?;
+            let reader = joined(place::blocking(open).await)?;
             let reader = reader.ok_or_else(|| {
                 let text = format!("the file of {hash} is not on the disk, but has a row");
                 tracing::error!(code = file_codes::DAMAGED.code, "{text}");

@@ -10,6 +10,7 @@ use primitives::hex;
 use super::refusals::{joined, store_refusal};
 use super::service::Service;
 use crate::http::Refusal;
+use crate::http::place;
 
 impl Service {
     /// Returns a page of deliveries after the key of a page before.
@@ -19,7 +20,7 @@ impl Service {
         limit: usize,
     ) -> Result<DeliveryPage, Refusal> {
         let store = self.store.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             let page = unanswered_page(&store, after.as_ref(), limit);
             page.map_err(|failure| store_refusal(&failure))
         });

@@ -10,6 +10,7 @@ use primitives::{Decode, Encode, hex};
 use super::refusals::{joined, store_refusal};
 use super::service::Service;
 use crate::http::Refusal;
+use crate::http::place;
 use crate::ledger_store::LedgerStore;
 
 /// Proofs of one page: each can be large.
@@ -23,7 +24,7 @@ impl Service {
         limit: usize,
     ) -> Result<EquivocationPage, Refusal> {
         let (store, limit) = (self.store.clone(), limit.min(PAGE_MAX));
-        let read = tokio::task::spawn_blocking(move || read(&store, after, limit));
+        let read = place::blocking(move || read(&store, after, limit));
         let (rows, more) = joined(read.await)?;
         let entries: Vec<EquivocationEntry> = rows
             .into_iter()

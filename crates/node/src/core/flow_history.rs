@@ -12,6 +12,7 @@ use primitives::Timestamp;
 use super::hospital::failure;
 use super::refusals::{joined, store_refusal};
 use super::service::Service;
+use crate::http::place;
 use crate::http::{Refusal, Sees};
 
 impl Service {
@@ -24,7 +25,7 @@ impl Service {
         limit: usize,
     ) -> Result<FlowHistory, Refusal> {
         let (filter, store) = (filter_of(query)?, self.store.clone());
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             kernel::history_page(&filter, &*sees, after, limit, &store)
                 .map_err(|failure| store_refusal(&failure))
         });
@@ -38,7 +39,7 @@ impl Service {
     /// Returns the row of an ended flow, if the history has one.
     pub(super) async fn history_row(&self, flow: FlowId) -> Result<Option<HistoryRow>, Refusal> {
         let store = self.store.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             kernel::ended_flow(&flow, &store).map_err(|failure| store_refusal(&failure))
         });
         joined(found.await)

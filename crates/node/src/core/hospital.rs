@@ -15,6 +15,7 @@ use primitives::{Timestamp, hex};
 use super::refusals::{joined, store_refusal};
 use super::replies::status_of;
 use super::service::Service;
+use crate::http::place;
 use crate::http::{FlowAction, Refusal, Ticket};
 
 /// Approximate size of the journal rows read for one page, in bytes.
@@ -147,7 +148,7 @@ impl Service {
         let store = self.store.clone();
         // The last number is the chart's, which is no row of the page.
         let first = after.map_or(0, |after| after.saturating_add(1));
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             let from = journal_key(&flow, first);
             let to = prefix_end(flow.as_bytes());
             store

@@ -14,13 +14,14 @@ use super::ledger_reads;
 use super::notary_reads::read_shared;
 use super::refusals::{joined, stopping, store_refusal};
 use super::service::Service;
+use crate::http::place;
 use crate::http::{RecordedTransaction, Refusal, Ticket, TransactionReader, transaction_view};
 
 impl Service {
     /// A recorded transaction.
     pub(super) async fn read_transaction(&self, id: TxId) -> Result<TransactionView, Refusal> {
         let store = self.store.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             let fail = |failure: StoreFailure| store_refusal(&failure);
             let Some(seq) = store.get(Table::TxIndex, id.as_bytes()).map_err(fail)? else {
                 return Ok(None);
@@ -55,7 +56,7 @@ impl Service {
         limit: usize,
     ) -> Result<LedgerPage, Refusal> {
         let store = self.store.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             // Sequences begin at 1.
             let page = ledger_page(&store, after.unwrap_or(0), limit);
             let page = page.map_err(|failure| store_refusal(&failure))?;
@@ -142,7 +143,7 @@ impl Service {
         self.must_be_a_notary()?;
         let store = self.store.clone();
         let shared = self.notary_reader.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             // One row more shows whether another page follows.
             let limit = limit + 1;
             if let Some(shared) = shared {

@@ -13,6 +13,7 @@ use primitives::{Coded, Decode, hex};
 use super::refusals::{joined, store_refusal};
 use super::service::Service;
 use crate::http::Refusal;
+use crate::http::place;
 
 impl Service {
     /// Refuses the request unless this node is a notary.
@@ -35,7 +36,7 @@ impl Service {
         self.must_be_a_notary()?;
         let store = self.store.clone();
         let shared = self.notary_reader.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             let limit = limit + 1;
             if let Some(shared) = shared {
                 return read_shared(&shared, |record| {

@@ -17,12 +17,14 @@ use super::refusals::joined;
 use super::service::Service;
 use super::vault_changes::ChangeReader;
 use super::vault_query::{QUERY_RETRY_MS, Searcher};
+use super::view_feed::FedPoint;
 use super::view_rows::notary_of;
+use crate::http::place;
 use crate::http::{Refusal, VaultChanges};
 
 impl Service {
-    /// Waits until the view shows everything acknowledged before the call.
-    async fn view_ready(&self, deadline: Instant) -> Result<u64, Refusal> {
+    /// Waits until the view shows everything acknowledged before the call. Returns the view's position, and the point that it shows.
+    async fn view_ready(&self, deadline: Instant) -> Result<(u64, FedPoint), Refusal> {
         let wanted = self.shared.view.fed();
         let mut reached = self.shared.view.reached();
         loop {
@@ -30,7 +32,7 @@ impl Service {
             reached.borrow_and_update();
             let upto = self.progress.upto();
             if self.shared.view.shows(upto, wanted) {
-                return Ok(upto);
+                return Ok((upto, wanted));
             }
             if let Some(failure) = self.shared.view.failure() {
                 let text = format!("{} ({})", failure.message, failure.code);
@@ -49,9 +51,9 @@ impl Service {
 
     /// Sums by token.
     pub(super) async fn read_balances(&self, deadline: Instant) -> Result<Balances, Refusal> {
-        let view_seq = self.view_ready(deadline).await?;
+        let (view_seq, shown) = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
-        let found = tokio::task::spawn_blocking(move || readers.with(VaultReader::balances));
+        let found = place::blocking(move || readers.with(shown, VaultReader::balances));
         let balances = joined(found.await)?;
         let balances = balances.into_iter().map(|balance| Balance {
             token: primitives::hex::encode(&balance.token.id),
@@ -75,7 +77,7 @@ impl Service {
         quarantined: Quarantined,
         deadline: Instant,
     ) -> Result<StatesPage, Refusal> {
-        let view_seq = self.view_ready(deadline).await?;
+        let (view_seq, shown) = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         // A place that is clipped is after all states.
         let after = after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
@@ -87,9 +89,9 @@ impl Service {
             },
             ..StateFilter::default()
         };
-        let found = tokio::task::spawn_blocking(move || {
+        let found = place::blocking(move || {
             // One row more shows whether another page follows.
-            readers.with(|reader| reader.unconsumed(&filter, after, limit + 1))
+            readers.with(shown, |reader| reader.unconsumed(&filter, after, limit + 1))
         });
         let mut rows = joined(found.await)?;
         let more = rows.len() > limit;
@@ -116,7 +118,7 @@ impl Service {
         let asked = tokio::time::timeout_at(deadline.into(), asked).await;
         let locks = asked.map_err(|_| late())??;
         // It waits after the copy of the locks, so that the view contains all states that flows spent before.
-        let view_seq = self.view_ready(deadline).await?;
+        let (view_seq, shown) = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         let interrupt = QueryInterrupt::default();
         let mut searcher = Searcher {
@@ -129,12 +131,12 @@ impl Service {
         };
         // Dropped with this future at the deadline, and when the client goes.
         let _waiting = InterruptOnDrop(interrupt);
-        let search = tokio::task::spawn_blocking(move || {
+        let search = place::blocking(move || {
             let _place = place;
             if let Some(locks) = locks {
                 searcher.locked = Locked::of(locks, &searcher.store, &searcher.interrupt)?;
             }
-            readers.lend(|reader| searcher.answer(reader, query))
+            readers.lend(shown, |reader| searcher.answer(reader, query))
         });
         let found = tokio::time::timeout_at(deadline.into(), search).await;
         let mut answer = joined(found.map_err(|_| late())?)?;
@@ -155,7 +157,7 @@ impl Service {
             contracts: Arc::clone(&self.contracts),
             network: Arc::clone(&self.network),
         };
-        joined(tokio::task::spawn_blocking(move || reader.read(after, upto, limit)).await)
+        joined(place::blocking(move || reader.read(after, upto, limit)).await)
     }
 
     fn state_entry(&self, row: StateRow) -> StateEntry {

@@ -58,6 +58,11 @@ impl Claim {
     pub(crate) fn take(&self, resource: Resource) -> Option<Reserved> {
         self.client.take(resource, 1)
     }
+
+    /// Takes a place for the bytes of a large answer in the client's share.
+    pub(super) fn take_answer(&self, bytes: usize) -> Option<Reserved> {
+        self.client.take_clipped(Resource::AnswerBytes, bytes)
+    }
 }
 
 /// The whole server's share, as its options say.
@@ -71,6 +76,7 @@ pub(super) fn whole_share(options: &HttpOptions) -> ShareLimits {
         .with(Resource::Queries, options.queries_max)
         .with(Resource::Connections, options.connections_max)
         .with(Resource::WindowBytes, WINDOWS_BYTES_MAX)
+        .with(Resource::AnswerBytes, options.bodies_bytes_max)
         // Where the budget is below one body, that one body is all there is room for.
         .with(
             Resource::BodyBytes,

@@ -94,6 +94,7 @@ async fn talk(
         let limits = StreamLimits {
             head_bytes_max: HEAD_BYTES_MAX,
             requests_max: front.options.requests_per_connection_max,
+            write_patience: front.options.write_patience,
         };
         visitor.has_window(Window::ANONYMOUS);
         let handshake = Http2::handshake(tls, limits, serve);

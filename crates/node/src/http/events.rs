@@ -28,6 +28,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::claim::Claim;
 use super::front::Front;
+use super::place::OwnPlaces;
 use super::refusal::Refusal;
 use super::refusal::no_place;
 use super::share::Resource;
@@ -114,6 +115,7 @@ where
         heartbeat: Box::pin(tokio::time::sleep(HEARTBEAT_EVERY)),
     };
     let mut response = Response::new(Body::new(body));
+    response.extensions_mut().insert(OwnPlaces);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -37,6 +37,7 @@ mod output;
 mod patient;
 mod pending;
 mod permits;
+pub(crate) mod place;
 pub(crate) mod problem;
 mod query_check;
 mod query_permits;

@@ -20,6 +20,8 @@ const ANONYMOUS_REQUESTS_PER_ADDRESS_MAX: usize = 64;
 const ANONYMOUS_BYTES_MAX: usize = 1 << 20;
 /// The same of one address other than the machine's own.
 const ANONYMOUS_BYTES_PER_ADDRESS_MAX: usize = 64 << 10;
+/// Bytes of large answers at once, as a multiple of those of bodies.
+const ANONYMOUS_ANSWER_FACTOR: usize = 16;
 
 /// Bounds of clients that have shown no good token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,11 @@ impl AnonymousLimits {
             .with(Resource::Followers, 0)
             .with(Resource::Queries, 0)
             .with(Resource::BodyBytes, bytes)
+            // They get the API's description, which is larger than any body of theirs.
+            .with(
+                Resource::AnswerBytes,
+                bytes.saturating_mul(ANONYMOUS_ANSWER_FACTOR),
+            )
             .large_bodies(0)
     }
 }
@@ -109,7 +116,8 @@ pub struct HttpOptions {
     pub followers_bytes_per_s: u64,
     /// Queries of the vault at once, over all connections; further ones are refused as busy.
     pub queries_max: usize,
-    /// Bytes of bodies in memory at once; further bodies wait their turn.
+    /// Bytes of bodies in memory at once; further bodies wait their turn. As many bytes of large answers may wait to be sent; a further
+    /// large answer of a read is refused as busy.
     pub bodies_bytes_max: usize,
     /// Maximum number of concurrent requests on one HTTP/2 connection.
     pub requests_per_connection_max: u32,

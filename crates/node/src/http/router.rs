@@ -7,7 +7,7 @@ use std::time::Instant;
 use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
 use api::operations::{self, Operation, Permission};
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -15,16 +15,17 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use tower::ServiceExt;
 
-use super::claim::Claim;
+use super::claim::{Claim, SMALL_BODY_BYTES};
 use super::connections::{ClientAddress, Visitor};
 use super::contain::contain;
 use super::front::Front;
 use super::permits;
+use super::place::RequestPlace;
 use super::problem::RefusedWith;
 use super::refusal::{Refusal, no_place};
 use super::route::{route, router_of};
 use super::routes::{self, status};
-use super::share::Resource;
+use super::share::{Reserved, Resource};
 use super::state::{About, ApiState, Subject, User};
 use super::unread::discard;
 use crate::users::{AuditLine, AuditNote, Caller};
@@ -75,12 +76,12 @@ async fn authenticate(
     match let_in(&state, &request) {
         Ok((caller, claim, note)) => {
             let place = claim.take(Resource::Requests);
-            let _place = place.ok_or_else(|| no_place("requests"))?;
+            let place = place.ok_or_else(|| no_place("requests"))?;
             let extensions = request.extensions_mut();
             extensions.insert(User(Arc::clone(&caller.name)));
             extensions.insert(caller);
-            extensions.insert(claim);
-            let response = next.run(request).await;
+            extensions.insert(claim.clone());
+            let response = answer_within(place, &claim, request, next).await;
             if let Some(mut note) = note {
                 if let Some(About(text)) = response.extensions().get() {
                     note.about(text.clone());
@@ -103,9 +104,39 @@ async fn authenticate(
 async fn anonymous(mut request: Request, next: Next) -> Result<Response, Refusal> {
     let claim = visitor(&request)?.claim();
     let place = claim.take(Resource::Requests);
-    let _place = place.ok_or_else(|| no_place("requests without a token"))?;
-    request.extensions_mut().insert(claim);
-    Ok(next.run(request).await)
+    let place = place.ok_or_else(|| no_place("requests without a token"))?;
+    request.extensions_mut().insert(claim.clone());
+    Ok(answer_within(place, &claim, request, next).await)
+}
+
+/// Answers a request that has its place. The answer holds the place until it is sent. A large answer of a read needs a place for its bytes as
+/// well. An answer of anything else is never refused here: its work is done, and the client has to learn that.
+pub(crate) async fn answer_within(
+    place: Reserved,
+    claim: &Claim,
+    request: Request,
+    next: Next,
+) -> Response {
+    let place = RequestPlace::new(place);
+    let is_read = is_read(&request);
+    let response = place.clone().within(next.run(request)).await;
+    // A body of unknown length has bounds of its own.
+    let length = response.body().size_hint().exact().unwrap_or_default();
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if length <= SMALL_BODY_BYTES || !is_read {
+        return place.held_by(response, None);
+    }
+    match claim.take_answer(length) {
+        Some(bytes) => place.held_by(response, Some(bytes)),
+        None => no_place("large answers that wait to be sent").into_response(),
+    }
+}
+
+/// Returns whether a request changes nothing.
+fn is_read(request: &Request) -> bool {
+    let path = request.uri().path();
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        || path == operations::QUERY_VAULT.row.path
 }
 
 /// The connection that a request came on.

@@ -25,10 +25,12 @@ pub(crate) enum Resource {
     BodyBytes,
     /// Bytes of HTTP/2 windows beyond the smallest ones.
     WindowBytes,
+    /// Bytes of large answers that are not sent yet.
+    AnswerBytes,
 }
 
 /// The number of resources.
-const RESOURCES: usize = 7;
+const RESOURCES: usize = 8;
 
 /// The size of a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,18 @@ impl Share {
             resource,
             count,
         })
+    }
+
+    /// Takes an amount of a resource, and all that the narrowest share has if the amount is larger. So anything fits alone.
+    pub(crate) fn take_clipped(
+        self: &Arc<Self>,
+        resource: Resource,
+        count: usize,
+    ) -> Option<Reserved> {
+        let bounds = self
+            .chain()
+            .map(|share| share.limits.most[resource as usize]);
+        self.take(resource, bounds.fold(count, usize::min))
     }
 
     /// Waits for a place for a large body in this share and all wider ones, first come first served.

@@ -42,6 +42,7 @@ use super::connections::ClientAddress;
 use super::input::Input;
 use super::line::write_answer;
 use super::line_place::LinePlace;
+use super::place::OwnPlaces;
 use super::quotas::limited;
 use super::refusal::Refusal;
 use super::refusal::no_place;
@@ -73,6 +74,7 @@ pub(super) async fn open(
         body,
         (claim, place),
     )));
+    response.extensions_mut().insert(OwnPlaces);
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,

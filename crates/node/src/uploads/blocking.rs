@@ -3,12 +3,13 @@
 use api::codes::{INTERNAL, NODE_STOPPING};
 
 use crate::http::Refusal;
+use crate::http::place;
 
 /// Runs work that blocks on a thread where blocking is allowed.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    tokio::task::spawn_blocking(work)
+    place::blocking(work)
         .await
         .map_err(|error| match error.is_panic() {
             true => Refusal::listed(

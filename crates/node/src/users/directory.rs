@@ -21,6 +21,7 @@ use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 use super::permission::Permissions;
 use super::quota::StartQuota;
 use super::sessions::{Session, Sessions};
+use crate::http::place;
 
 /// Minimum interval between checks of the file.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -61,7 +62,7 @@ pub struct Users {
     pub(super) sessions: RwLock<Sessions>,
     attempts: Mutex<Attempts>,
     pub(super) waiting: Semaphore,
-    pub(super) checks: Semaphore,
+    pub(super) checks: Arc<Semaphore>,
 }
 
 /// Tells versions of the file apart: its inode, size and time of change.
@@ -128,7 +129,7 @@ impl Users {
             sessions: RwLock::new(Sessions::new(limits.logins_per_user_max)),
             attempts: Mutex::new(Attempts::new(limits)),
             waiting: Semaphore::new(limits.password_waits_max),
-            checks: Semaphore::new(limits.password_checks_max),
+            checks: Arc::new(Semaphore::new(limits.password_checks_max)),
         })
     }
 
@@ -188,12 +189,14 @@ impl Users {
             }
         };
         let undone = || lock(&self.attempts).undone(attempt);
-        let Ok(_check) = self.checks.acquire().await else {
+        let Ok(check) = Arc::clone(&self.checks).acquire_owned().await else {
             undone();
             return Err(LoginError::Busy);
         };
         let fits = password.expose().len() <= PASSWORD_BYTES_MAX;
-        let checked = tokio::task::spawn_blocking(move || {
+        let checked = place::blocking(move || {
+            // Held until the check ends, even if the client goes before.
+            let _check = check;
             (fits && kept.verify(password.expose().as_bytes())).then_some(kept)
         });
         let (Some(name), Ok(Some(password))) = (found, checked.await) else {
@@ -291,6 +294,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+
     use super::*;
     use crate::users::file::{Sha256Text, TokenRecord};
 
@@ -315,6 +320,39 @@ mod tests {
                 expires_s: u64::MAX >> 1,
             }],
         }
+    }
+
+    /// The thread for blocking work is busy until the test goes on. A client that goes away meanwhile frees no place of a check.
+    #[test]
+    fn a_check_of_a_password_holds_its_place_until_it_ends() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build();
+        runtime.expect("a runtime").block_on(async {
+            let folder = tempfile::tempdir().expect("a folder");
+            UsersFile::init(folder.path()).expect("none so far");
+            let users = Users::open(folder.path(), UserLimits::default()).expect("no users");
+            let address = IpAddr::from([127, 0, 0, 1]);
+            let free = || users.checks.available_permits();
+            let before = free();
+            let (go_on, wait) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || wait.recv());
+            {
+                let login = users.login("ann", "good".into(), None, address, None);
+                let mut login = std::pin::pin!(login);
+                let waker = std::task::Waker::noop();
+                let polled = login
+                    .as_mut()
+                    .poll(&mut std::task::Context::from_waker(waker));
+                assert!(polled.is_pending(), "it waits for the check");
+            }
+            assert_eq!(free(), before - 1);
+            go_on.send(()).expect("it waits");
+            busy.await.expect("no panic").expect("it was told to go on");
+            tokio::task::spawn_blocking(|| ()).await.expect("no panic");
+            assert_eq!(free(), before);
+        });
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use super::directory::{Accounts, Caller, Users, fresh_token, lock, stamp};
 use super::error::UsersError;
 use super::file::{Sha256Text, TokenRecord, UserRecord, UsersFile};
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
+use crate::http::place;
 
 /// Longest life of a long-lived token, in days.
 pub const TOKEN_DAYS_MAX: u32 = 3_650;
@@ -49,7 +50,7 @@ impl Users {
     /// The file can't be read, or something is wrong with it.
     pub async fn records(&self) -> Result<Vec<UserRecord>, ManageError> {
         let folder = self.folder.clone();
-        let read = tokio::task::spawn_blocking(move || UsersFile::read(&folder));
+        let read = place::blocking(move || UsersFile::read(&folder));
         let file = read.await.map_err(|_| ManageError::Stopping)??;
         Ok(file.users)
     }
@@ -63,10 +64,13 @@ impl Users {
             return Err(ManageError::Password);
         }
         let _waiting = self.waiting.try_acquire().map_err(|_| ManageError::Busy)?;
-        let check = self.checks.acquire().await;
-        let _check = check.map_err(|_| ManageError::Stopping)?;
-        let hashed =
-            tokio::task::spawn_blocking(move || PasswordHash::new(password.expose().as_bytes()));
+        let check = Arc::clone(&self.checks).acquire_owned().await;
+        let check = check.map_err(|_| ManageError::Stopping)?;
+        let hashed = place::blocking(move || {
+            // Held until the work ends, even if the client goes before.
+            let _check = check;
+            PasswordHash::new(password.expose().as_bytes())
+        });
         hashed.await.ok().flatten().ok_or(ManageError::Stopping)
     }
 
@@ -163,7 +167,7 @@ impl Users {
         change: impl FnOnce(&mut UsersFile) -> Result<T, ManageError> + Send + 'static,
     ) -> Result<T, ManageError> {
         let users = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || {
+        let written = place::blocking(move || {
             let mut looked = lock(&users.looked);
             let begin = || Ok(intent.begin()?);
             let given = UsersFile::change_noted(&users.folder, change, begin)?;

@@ -32,7 +32,7 @@ use super::shared::ChainNodeState;
 use crate::http::front::Front;
 use crate::http::refusal::no_place;
 use crate::http::route::{route, router_of};
-use crate::http::router::{method_not_allowed, no_such_path, visitor};
+use crate::http::router::{answer_within, method_not_allowed, no_such_path, visitor};
 use crate::http::server::listen;
 use crate::http::share::Resource;
 use crate::http::unread::discard;
@@ -138,9 +138,9 @@ async fn placed(
         Err(_) => visitor.claim(),
     };
     let place = claim.take(Resource::Requests);
-    let _place = place.ok_or_else(|| no_place("requests"))?;
-    request.extensions_mut().insert(claim);
-    Ok(next.run(request).await)
+    let place = place.ok_or_else(|| no_place("requests"))?;
+    request.extensions_mut().insert(claim.clone());
+    Ok(answer_within(place, &claim, request, next).await)
 }
 
 /// Refuses requests without an operator's token.

@@ -20,6 +20,7 @@ use primitives::{Hash, hex};
 use super::{Answered, Api, Route, json, route};
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
+use crate::http::place;
 use crate::http::routes::parameters::{parsed, segment};
 
 /// The operations that this module answers.
@@ -179,7 +180,7 @@ pub(super) async fn snapshot(State(api): State<Arc<Api>>, body: ClaimedBody) -> 
     }
     let (store, to) = (api.shared.store.clone(), path.clone());
     let folder = api.snapshots.clone();
-    let copied = tokio::task::spawn_blocking(move || {
+    let copied = place::blocking(move || {
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         store.checkpoint(&to).map_err(|failure| failure.message)
     });

@@ -18,6 +18,7 @@ use super::{Answered, Api, Route, json, route};
 use crate::chain::queries::ChainQuery;
 use crate::chain::shared::ChainNodeState;
 use crate::chain::start::SOFTWARE;
+use crate::http::place;
 
 /// The operations that this module answers.
 pub(super) fn routes() -> impl Iterator<Item = Route> {
@@ -163,7 +164,7 @@ impl Api {
             return bytes;
         }
         let store = self.shared.store.clone();
-        let bytes = tokio::task::spawn_blocking(move || store.disk_bytes()).await;
+        let bytes = place::blocking(move || store.disk_bytes()).await;
         // A reading that met a bug shows nothing.
         let bytes = bytes.unwrap_or(0);
         *lock() = Some((Instant::now(), bytes));

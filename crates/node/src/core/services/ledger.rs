@@ -8,6 +8,7 @@ use ledger::TxId;
 use crate::core::ledger_reads;
 use crate::core::refusals::joined;
 use crate::core::service::Service;
+use crate::http::place;
 use crate::http::{LedgerService, Pending};
 
 impl LedgerService for Service {
@@ -23,15 +24,15 @@ impl LedgerService for Service {
         let store = self.store.clone();
         Box::pin(async move {
             let read = move || ledger_reads::chain(&store, &id, before, limit);
-            joined(tokio::task::spawn_blocking(read).await)
+            joined(place::blocking(read).await)
         })
     }
 
     fn notes(&self, id: TxId) -> Pending<'_, Vec<NoteView>> {
         let store = self.store.clone();
-        Box::pin(async move {
-            joined(tokio::task::spawn_blocking(move || ledger_reads::notes(&store, &id)).await)
-        })
+        Box::pin(
+            async move { joined(place::blocking(move || ledger_reads::notes(&store, &id)).await) },
+        )
     }
 
     fn add_note(&self, id: TxId, user: &Arc<str>, text: String) -> Pending<'_, NoteView> {
@@ -46,7 +47,7 @@ impl LedgerService for Service {
         let (store, now) = (self.store.clone(), self.shared.clock.now().wall);
         Box::pin(async move {
             let read = move || ledger_reads::schedule(&store, after, limit, now);
-            joined(tokio::task::spawn_blocking(read).await)
+            joined(place::blocking(read).await)
         })
     }
 }

@@ -3,18 +3,25 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Poll, ready};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_LENGTH, DATE};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use h2::server::SendResponse;
 use h2::{Reason, SendStream};
+use tokio::time::timeout;
 
-/// Waits for the answer and sends it, unless the client ends the stream before.
+/// Bytes that a client has to take within the patience for it.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Waits for the answer and sends it, unless the client ends the stream before. A client that does not open its window for
+/// [`PIECE_BYTES`], or for the rest of a frame, in the time of `patience` gets no more of the stream. Otherwise the answer would stay in
+/// memory without end: the connection may be alive and other streams may move.
 pub(super) async fn answer(
     work: impl Future<Output = Response<Body>>,
     mut reply: SendResponse<Bytes>,
+    patience: Duration,
 ) -> Result<(), h2::Error> {
     let response = {
         let mut work = pin!(work);
@@ -35,7 +42,7 @@ pub(super) async fn answer(
         return Ok(());
     }
     let stream = reply.send_response(head, false)?;
-    send(body, stream).await
+    send(body, stream, patience).await
 }
 
 /// Adds the date, and the length if the body knows it.
@@ -54,8 +61,12 @@ fn complete(headers: &mut HeaderMap, body: &Body) {
     }
 }
 
-/// Sends a body frame by frame, each when the client has room for a part of it.
-async fn send(body: Body, mut stream: SendStream<Bytes>) -> Result<(), h2::Error> {
+/// Sends a body frame by frame, each as the client has room for it.
+async fn send(
+    body: Body,
+    mut stream: SendStream<Bytes>,
+    patience: Duration,
+) -> Result<(), h2::Error> {
     let mut body = pin!(body);
     loop {
         let frame = poll_fn(|cx| {
@@ -72,29 +83,49 @@ async fn send(body: Body, mut stream: SendStream<Bytes>) -> Result<(), h2::Error
                 return Ok(());
             }
             Some(Ok(frame)) => {
-                let Ok(bytes) = frame.into_data() else {
+                let Ok(mut bytes) = frame.into_data() else {
                     continue;
                 };
                 let is_last = body.is_end_stream();
-                if bytes.is_empty() && !is_last {
-                    continue;
+                while !bytes.is_empty() {
+                    let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
+                    let ends = is_last && bytes.is_empty();
+                    let Ok(sent) = timeout(patience, send_piece(&mut stream, piece, ends)).await
+                    else {
+                        tracing::debug!("a client does not read an answer");
+                        stream.send_reset(Reason::CANCEL);
+                        return Ok(());
+                    };
+                    sent?;
+                    if ends {
+                        return Ok(());
+                    }
                 }
-                if !bytes.is_empty() {
-                    capacity(&mut stream).await?;
-                }
-                stream.send_data(bytes, is_last)?;
                 if is_last {
-                    return Ok(());
+                    return stream.send_data(Bytes::new(), true);
                 }
             }
         }
     }
 }
 
-/// Waits until the client has capacity for at least one byte.
-async fn capacity(stream: &mut SendStream<Bytes>) -> Result<(), h2::Error> {
-    // The rest of a frame waits in the stream's send buffer, which asks for its own capacity.
-    stream.reserve_capacity(1);
+/// Sends bytes as the client has room for them, so that none waits in the stream's own buffer. `ends` says that they are the last ones.
+async fn send_piece(
+    stream: &mut SendStream<Bytes>,
+    mut piece: Bytes,
+    ends: bool,
+) -> Result<(), h2::Error> {
+    while !piece.is_empty() {
+        stream.reserve_capacity(piece.len());
+        let room = capacity(stream).await?;
+        let part = piece.split_to(room.min(piece.len()));
+        stream.send_data(part, ends && piece.is_empty())?;
+    }
+    Ok(())
+}
+
+/// Waits until the client has room for at least one byte. Returns for how many it has.
+async fn capacity(stream: &mut SendStream<Bytes>) -> Result<usize, h2::Error> {
     while stream.capacity() == 0 {
         let more = poll_fn(|cx| {
             if let Poll::Ready(reset) = stream.poll_reset(cx) {
@@ -108,5 +139,5 @@ async fn capacity(stream: &mut SendStream<Bytes>) -> Result<(), h2::Error> {
             None => return Err(Reason::CANCEL.into()),
         }
     }
-    Ok(())
+    Ok(stream.capacity())
 }

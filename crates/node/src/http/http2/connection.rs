@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
@@ -29,6 +30,8 @@ pub(in crate::http) struct StreamLimits {
     pub(in crate::http) head_bytes_max: u32,
     /// Requests in flight at once.
     pub(in crate::http) requests_max: u32,
+    /// Time in which a client has to take a piece of an answer.
+    pub(in crate::http) write_patience: Duration,
 }
 
 /// A connection. It runs while it is polled, and ends when the client has gone or after it was asked to end.
@@ -37,6 +40,7 @@ pub(in crate::http) struct Http2<T, S> {
     service: S,
     intakes: FuturesUnordered<Intake>,
     keep_alive: KeepAlive,
+    write_patience: Duration,
     turn: TurnLength,
     /// The stream window to announce once the client has confirmed the settings before.
     announced_next: Option<u32>,
@@ -70,6 +74,7 @@ where
             service,
             intakes: FuturesUnordered::new(),
             keep_alive,
+            write_patience: limits.write_patience,
             turn,
             announced_next: None,
         })
@@ -104,12 +109,12 @@ where
         let (head, stream) = request.into_parts();
         let (body, intake) = body(&head.headers, stream);
         self.intakes.extend(intake);
-        let cut = Cut::default();
+        let (cut, patience) = (Cut::default(), self.write_patience);
         let work = (self.service)(Request::from_parts(head, body), cut.clone());
         tokio::spawn(async move {
             // When it is cut, the stream is dropped, which resets it.
             let answered = async {
-                if let Err(error) = answer(work, reply).await {
+                if let Err(error) = answer(work, reply, patience).await {
                     tracing::debug!(%error, "a stream ended before its answer");
                 }
             };

@@ -25,6 +25,7 @@ use super::receive::receive;
 use crate::http::cut::Cut;
 use crate::http::download_watch::DownloadWatch;
 use crate::http::file_body::FileBody;
+use crate::http::place::OwnPlaces;
 use crate::http::range::{asked, content_range};
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
@@ -246,6 +247,7 @@ pub(in crate::http) async fn content(
     // Without a range, the whole file is sent.
     let body = FileBody::new(reader, span.unwrap_or((0, size)), taking);
     let mut response = Response::new(body.into_body());
+    response.extensions_mut().insert(OwnPlaces);
     if span.is_some() {
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         set(&mut response, CONTENT_RANGE, content_range(span, size));

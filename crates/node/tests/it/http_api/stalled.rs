@@ -107,3 +107,61 @@ async fn a_connection_that_is_not_read_is_closed() {
     let _ = tls.read_to_end(&mut rest).await;
     assert!(rest.len() < LARGE, "{} bytes", rest.len());
 }
+
+/// A server with eight places for requests, of which a user has six.
+const PLACES_OF_USER: usize = 6;
+
+async fn few_places(write_patience: Duration) -> Fixture {
+    let fixture = Fixture::with(|options| {
+        options.requests_max = 8;
+        options.write_patience = write_patience;
+    });
+    fixture.await
+}
+
+/// Waits until the user gets an answer again.
+async fn until_answered(fixture: &Fixture) {
+    let client = fixture.client();
+    let wait = async {
+        while client.node().await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+    waited.expect("the places are free");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_are_not_read_hold_the_places_of_their_requests() {
+    let fixture = few_places(Duration::from_secs(3_600)).await;
+    let mut client = narrow(&fixture, 0).await;
+    let mut unread = Vec::new();
+    for _ in 0..PLACES_OF_USER {
+        let answer = ask(&mut client, "/v1/node").await;
+        assert_eq!(answer.status(), 200);
+        unread.push(answer);
+    }
+    assert_eq!(ask(&mut client, "/v1/node").await.status(), 503);
+    // Another user has places.
+    let other = fixture.client_of("bob's").node().await;
+    assert!(other.is_ok(), "{other:?}");
+    drop(unread);
+    drop(client);
+    until_answered(&fixture).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_without_window_is_reset_and_its_connection_goes_on() {
+    let fixture = few_places(Duration::from_millis(300)).await;
+    let mut client = narrow(&fixture, 0).await;
+    let mut unread = Vec::new();
+    for _ in 0..PLACES_OF_USER {
+        unread.push(ask(&mut client, "/v1/node").await);
+    }
+    for answer in unread {
+        assert!(answer.into_body().collect().await.is_err(), "it was reset");
+    }
+    until_answered(&fixture).await;
+    // An answer without a body needs no window.
+    assert_eq!(ask(&mut client, "/").await.status(), 307);
+}
