@@ -271,7 +271,7 @@ pub(crate) enum IntakeCommand {
     /// Looks for the dependencies of an item, whose signatures are good.
     LookForDependencies(ItemId),
     /// Runs the contracts of an item whose dependencies are recorded.
-    Settle(ItemId),
+    Conclude(ItemId),
     /// Looks for an item's dependencies again, after everything else in the round.
     LookAgain(ItemId),
     /// Makes an item wait for a chain that was begun for it.

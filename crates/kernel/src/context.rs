@@ -39,7 +39,7 @@ pub(crate) struct Context {
     pub(crate) message_limits: MessageLimits,
     pub(crate) round: Round,
     pub(crate) commits: Commits,
-    /// Work that is due within the round, in this order. [`Kernel`](crate::Kernel) does it in `settle`.
+    /// Work that is due within the round, in this order. [`Kernel`](crate::Kernel) does it in `do_queued_work`.
     pub(crate) work: VecDeque<Work>,
     /// Jobs that are due within the round.
     pub(crate) jobs: Gathered,

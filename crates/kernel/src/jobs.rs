@@ -177,8 +177,8 @@ pub(crate) struct Wanted {
 #[derive(Default)]
 pub(crate) struct Gathered {
     signing: Vec<(EffectId, Box<Signing>)>,
-    /// Items to settle after their contracts have run.
-    settling: VecDeque<ItemId>,
+    /// Items to conclude after their contracts have run.
+    concluding: VecDeque<ItemId>,
     /// Requests to this notary whose proofs are to be checked.
     proving: Vec<(Box<AskedWith>, TearOffJob)>,
     /// The size of their messages, in bytes.
@@ -192,8 +192,8 @@ impl Gathered {
     }
 
     /// Adds an item whose dependencies are all recorded.
-    pub(crate) fn settle(&mut self, item: ItemId) {
-        self.settling.push_back(item);
+    pub(crate) fn conclude(&mut self, item: ItemId) {
+        self.concluding.push_back(item);
     }
 
     /// Adds the tear-off of a request to this notary.
@@ -204,7 +204,7 @@ impl Gathered {
 
     /// Returns the number of jobs.
     pub(crate) fn len(&self) -> usize {
-        self.signing.len() + self.settling.len() + self.proving.len()
+        self.signing.len() + self.concluding.len() + self.proving.len()
     }
 
     /// Returns whether the input of the jobs takes so much memory that they should be done now.
@@ -218,9 +218,9 @@ impl Gathered {
         std::mem::take(&mut self.proving)
     }
 
-    /// Takes the next item to settle.
-    pub(crate) fn next_to_settle(&mut self) -> Option<ItemId> {
-        self.settling.pop_front()
+    /// Takes the next item to conclude.
+    pub(crate) fn next_to_conclude(&mut self) -> Option<ItemId> {
+        self.concluding.pop_front()
     }
 
     /// Takes the signatures to make.

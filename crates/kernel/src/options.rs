@@ -78,6 +78,9 @@ pub struct KernelOptions {
     /// Maximum size of a back chain fetched for one transaction. The part that does not fit in memory is staged on the disk
     /// (`tx.back_chain_too_long`).
     pub back_chain_bytes_max: u64,
+    /// Maximum size of the fetched back chains of all peers that wait for verification, nearly all of it on the disk. A peer may hold at
+    /// most as much as is left after that for others (`tx.back_chain_too_long`).
+    pub staged_chains_bytes_max: u64,
     /// Size of the cache of outcomes of ended flows, in bytes.
     pub outcomes_bytes: usize,
     /// Retention of ended flows.
@@ -126,6 +129,8 @@ impl Default for KernelOptions {
             peer_check_rate: 10,
             known_signatures_bytes: 2 << 20,
             back_chain_bytes_max: 4 << 30,
+            // After a peer that takes its half, another one can still have a chain of the maximum size.
+            staged_chains_bytes_max: 16 << 30,
             outcomes_bytes: 4 << 20,
             history: HistoryOptions::default(),
             unshared_bytes: 4 << 20,

@@ -6,7 +6,7 @@
 //! | [`Deliveries`] | final transactions to participants | rows until answered | as recorded, answered singly |
 //! | [`Requests`] | idempotent requests to services | the asking flow's journal | none |
 //!
-//! A peer that is away costs only rows in the store.
+//! A peer that is away costs only rows in the store. [`UnackedAnswers`] counts those that a peer causes and leaves unacknowledged.
 
 mod back_off;
 mod delivery;
@@ -15,6 +15,7 @@ mod inbox;
 mod outbox;
 mod requests;
 mod stream;
+mod unacked;
 mod waiters;
 
 pub use back_off::BackOff;
@@ -24,3 +25,4 @@ pub use inbox::{INBOX_EARLY_MAX, Inbox, InboxAction};
 pub use outbox::{Outbox, OutboxAction, OutboxOptions};
 pub use requests::{RequestAction, RequestId, RequestOptions, Requests};
 pub use stream::ASIDE_MAX;
+pub use unacked::{UNACKED_ANSWER_BYTES_MAX, UNACKED_ANSWERS_MAX, UnackedAnswers};

@@ -18,13 +18,25 @@ pub const FETCH_BYTES_MAX: usize = 1 << 20;
 /// Maximum number of transactions in one answer. The request cannot raise it.
 pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 
-/// Answers a fetch, in a message of at most `room` bytes. Also returns the ids of the transactions in the answer, in its order.
+/// The answer to a fetch, and the work that it took.
+pub struct ServedFetch {
+    /// The answer.
+    pub response: FetchResponse,
+    /// The ids of the transactions in it, in its order.
+    pub ids: Vec<TxId>,
+    /// Number of look-ups of transactions by their ids.
+    pub look_ups: usize,
+    /// Size of the transactions that were read, in bytes. The last one may not have found room in the answer.
+    pub read_bytes: usize,
+}
+
+/// Answers a fetch, in a message of at most `room` bytes.
 pub fn serve(
     request: &FetchRequest,
     room: usize,
     book: &Book,
     reads: &dyn Reads,
-) -> Result<(FetchResponse, Vec<TxId>), StoreFailure> {
+) -> Result<ServedFetch, StoreFailure> {
     let bytes_max = (request.bytes_max as usize).clamp(1, FETCH_BYTES_MAX.min(room.max(1)));
     let count_max = (request.transactions_max as usize).clamp(1, FETCH_TRANSACTIONS_MAX);
     let mut response = FetchResponse {
@@ -33,8 +45,10 @@ pub fn serve(
     };
     let mut by_position: BTreeMap<u64, TxId> = BTreeMap::new();
     let mut seen: BTreeSet<TxId> = BTreeSet::new();
+    let mut look_ups = 0;
     for id in &request.wanted {
         if seen.insert(*id) {
+            look_ups += 1;
             match book.position(id, reads)? {
                 Some(seq) => {
                     by_position.insert(seq, *id);
@@ -43,25 +57,28 @@ pub fn serve(
             }
         }
     }
-    let mut served = Vec::new();
-    let mut bytes = 0usize;
+    let mut ids = Vec::new();
+    let (mut bytes, mut read_bytes) = (0usize, 0usize);
     while let Some((seq, id)) = by_position.pop_last() {
+        look_ups += 1;
         let Some(recorded) = book.read(&id, reads)? else {
             response.unknown.push(id);
             continue;
         };
         let encoded = recorded.transaction.to_bytes();
+        read_bytes += encoded.len();
         if !response.transactions.is_empty() && bytes + encoded.len() > bytes_max {
             break;
         }
         bytes += encoded.len();
         response.transactions.push((seq, encoded));
-        served.push(id);
+        ids.push(id);
         if response.transactions.len() >= count_max {
             break;
         }
         for dependency in dependencies(&recorded.transaction) {
             if seen.insert(dependency) {
+                look_ups += 1;
                 match book.position(&dependency, reads)? {
                     Some(seq) => {
                         by_position.insert(seq, dependency);
@@ -75,7 +92,12 @@ pub fn serve(
             break;
         }
     }
-    Ok((response, served))
+    Ok(ServedFetch {
+        response,
+        ids,
+        look_ups,
+        read_bytes,
+    })
 }
 
 /// Returns the transactions whose outputs this one consumes or refers to, each once, in order of id.

@@ -4,8 +4,9 @@
 //! - A transaction is accepted only if an already received one depends on it. Everything fetched is therefore an ancestor of the
 //!   root, and a fault in it is a fault of the root.
 //! - Every request names all missing ids, so positions only fall and no transaction comes twice.
-//! - Memory is bounded by [`STAGED_BYTES_MAX`], one answer and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table,
-//!   which is bounded too.
+//! - Memory is bounded by [`STAGED_BYTES_MAX`], one answer and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table.
+//! - Nothing is verified before all is fetched, so a peer can invent ancestors without end. The bytes of one chain are bounded, and
+//!   those of all chains of a peer by its share of a budget of the node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +41,8 @@ pub enum ResolutionError {
     TooWide,
     /// More bytes than the limit.
     TooLong,
+    /// More bytes than the peer's share of the node has room for now.
+    NoRoom,
 }
 
 /// The back chain of one transaction while it is fetched and verified.
@@ -65,6 +68,8 @@ pub struct Resolution {
     steps: u32,
     fetched_bytes: u64,
     bytes_max: u64,
+    /// Bytes of the fetched transactions that were not taken to be verified yet, in memory and in the staging table.
+    held_bytes: u64,
 }
 
 impl Writer for Resolution {
@@ -95,6 +100,7 @@ impl Resolution {
             steps: 0,
             fetched_bytes: 0,
             bytes_max,
+            held_bytes: 0,
         }
     }
 
@@ -142,10 +148,16 @@ impl Resolution {
         self.staged.values().map(|(id, _)| id)
     }
 
-    /// Takes an answer; returns the ids that are missing since then.
+    /// Returns the bytes of the fetched transactions that were not taken to be verified yet.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// Takes an answer whose unknown transactions have at most `room` bytes; returns the ids that are missing since then.
     pub fn accept(
         &mut self,
         response: FetchResponse,
+        mut room: u64,
         book: &Book,
         reads: &dyn Reads,
     ) -> Result<Result<Vec<TxId>, ResolutionError>, StoreFailure> {
@@ -184,10 +196,16 @@ impl Resolution {
             if self.missing.len() > FETCH_WANTED_MAX {
                 return Ok(Err(ResolutionError::TooWide));
             }
-            self.fetched_bytes += bytes.len() as u64;
+            let size = bytes.len() as u64;
+            self.fetched_bytes += size;
             if self.fetched_bytes > self.bytes_max {
                 return Ok(Err(ResolutionError::TooLong));
             }
+            let Some(left) = room.checked_sub(size) else {
+                return Ok(Err(ResolutionError::NoRoom));
+            };
+            room = left;
+            self.held_bytes += size;
             self.staged_bytes += bytes.len();
             self.staged.insert(position, (id, bytes));
         }
@@ -273,11 +291,13 @@ impl Resolution {
                 && let Some((_, (_, bytes))) = self.staged.pop_first()
             {
                 self.staged_bytes -= bytes.len();
+                self.held_bytes -= bytes.len() as u64;
                 chunk.push(bytes);
             }
             return Ok(chunk);
         }
         let Some(first) = self.rows.pop_first() else {
+            assert_eq!(self.held_bytes, 0, "a chain without rows holds nothing");
             return Ok(Vec::new());
         };
         let key = self.key(first);
@@ -285,7 +305,13 @@ impl Resolution {
             return Err(damaged("a fetched part of a back chain is gone"));
         };
         batch.of::<Resolution>().delete(Table::Staging, key);
-        decode_row(&row).ok_or_else(|| damaged("a fetched part of a back chain does not decode"))
+        let taken = decode_row(&row)
+            .ok_or_else(|| damaged("a fetched part of a back chain does not decode"))?;
+        let size: u64 = taken.iter().map(|bytes| bytes.len() as u64).sum();
+        let held = self.held_bytes.checked_sub(size);
+        self.held_bytes =
+            held.ok_or_else(|| damaged("a fetched part of a back chain is larger than before"))?;
+        Ok(taken)
     }
 
     /// Returns whether every fetched transaction was taken.

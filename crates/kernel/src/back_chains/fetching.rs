@@ -28,6 +28,8 @@ pub(super) enum Failure {
     Faulty(Fault),
     /// The peer's answer is invalid, which says nothing about the transaction.
     Useless(Rejection),
+    /// The peer's chains take its share of the node. The transaction may come again, and there may be room then.
+    NoRoom(Rejection),
 }
 
 impl BackChains {
@@ -140,11 +142,13 @@ impl BackChains {
                 return Ok(Some(useless(text)));
             }
         };
+        let bytes_max = context.options.staged_chains_bytes_max;
+        let room = self.resolutions.room_for(number, bytes_max);
         let Some(resolution) = self.resolutions.get_mut(number) else {
             return Ok(None);
         };
         let peer = resolution.peer;
-        let found = match resolution.accept(response, book, reads)? {
+        let found = match resolution.accept(response, room, book, reads)? {
             Ok(found) => found,
             Err(error) => return Ok(Some(failure_of(error, context))),
         };
@@ -178,6 +182,13 @@ impl BackChains {
                     IntakeCommand::LeaveUnanswered {
                         item,
                         code: errors::PEER_ANSWER_INVALID.code,
+                        rejection: rejection.clone(),
+                    }
+                }
+                Some(Failure::NoRoom(rejection)) if item == running.primary => {
+                    IntakeCommand::LeaveUnanswered {
+                        item,
+                        code: errors::DELIVERY_WAITS.code,
                         rejection: rejection.clone(),
                     }
                 }
@@ -256,6 +267,13 @@ fn failure_of(error: ResolutionError, context: &Context) -> Failure {
             let max = context.options.back_chain_bytes_max;
             let text = format!("the back chain holds more than {max} bytes");
             (&errors::BACK_CHAIN_TOO_LONG, text)
+        }
+        ResolutionError::NoRoom => {
+            let max = context.options.staged_chains_bytes_max;
+            let text = format!(
+                "the back chains fetched from this peer fill its share of the {max} bytes for the chains of all peers"
+            );
+            return Failure::NoRoom(errors::rejection(&errors::BACK_CHAIN_TOO_LONG, text));
         }
     };
     Failure::Faulty(Fault::Local(errors::rejection(info, text)))

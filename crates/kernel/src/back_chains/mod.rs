@@ -76,9 +76,10 @@ impl BackChains {
         self.resolutions.is_up(peer)
     }
 
-    /// Returns the number of the chain in which a transaction is being fetched, and the peer that it is fetched from.
-    pub(crate) fn fetched_from(&self, id: &TxId) -> Option<(u64, PartyId)> {
-        self.resolutions.fetched_from(id)
+    /// Returns the number of the chain in which a transaction is being fetched from a peer. Without a peer, returns the first from any
+    /// peer.
+    pub(crate) fn fetched_from(&self, id: &TxId, peer: Option<PartyId>) -> Option<u64> {
+        self.resolutions.fetched_from(id, peer)
     }
 
     /// Notes that a transaction is recorded.

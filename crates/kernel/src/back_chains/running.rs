@@ -46,9 +46,9 @@ impl Running {
 pub struct Resolutions {
     next: u64,
     running: BTreeMap<u64, Running>,
-    /// Transactions that a resolution asks for or has in memory: bounded by [`FETCH_WANTED_MAX`] a peer, and one answer a
-    /// resolution.
-    in_flight: HashMap<TxId, u64>,
+    /// Transactions that resolutions ask for or have in memory, with the numbers of these resolutions: bounded by [`FETCH_WANTED_MAX`] a
+    /// peer, and one answer a resolution.
+    in_flight: HashMap<TxId, Vec<u64>>,
     /// Items that need a resolution while there is no place for one.
     held: BTreeMap<PartyId, BTreeSet<ItemId>>,
     up: BTreeSet<PartyId>,
@@ -111,7 +111,7 @@ impl Resolutions {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         for id in &missing {
-            self.in_flight.insert(*id, number);
+            self.enter_in_flight(*id, number);
         }
         let resolution = Resolution::new(number, root, peer, missing, bytes_max);
         let waiting = BTreeSet::from([item]);
@@ -128,11 +128,30 @@ impl Resolutions {
         number
     }
 
-    /// Returns the resolution that fetches a transaction, and the peer that it is fetched from.
-    pub fn fetched_from(&self, id: &TxId) -> Option<(u64, PartyId)> {
-        let number = *self.in_flight.get(id)?;
-        let running = self.running.get(&number)?;
-        Some((number, running.resolution.peer))
+    /// Returns the resolution that fetches a transaction from a peer. Without a peer, returns the first from any peer.
+    pub fn fetched_from(&self, id: &TxId, peer: Option<PartyId>) -> Option<u64> {
+        let mut numbers = self.in_flight.get(id)?.iter().copied();
+        numbers.find(|number| {
+            let running = self.running.get(number);
+            running.is_some_and(|it| peer.is_none_or(|peer| peer == it.resolution.peer))
+        })
+    }
+
+    /// Notes that a resolution fetches a transaction. Numbers of resolutions that have ended go.
+    fn enter_in_flight(&mut self, id: TxId, number: u64) {
+        let numbers = self.in_flight.entry(id).or_default();
+        numbers.retain(|other| *other != number && self.running.contains_key(other));
+        numbers.push(number);
+    }
+
+    /// Notes that a resolution does not fetch a transaction any more, or that it is in memory no longer.
+    fn leave_in_flight(&mut self, id: &TxId, number: u64) {
+        if let Some(numbers) = self.in_flight.get_mut(id) {
+            numbers.retain(|other| *other != number);
+            if numbers.is_empty() {
+                self.in_flight.remove(id);
+            }
+        }
     }
 
     /// Lets an item wait for a part of a chain.
@@ -202,18 +221,32 @@ impl Resolutions {
         };
         running.progress_at = now;
         for id in found {
-            self.in_flight.entry(*id).or_insert(number);
+            self.enter_in_flight(*id, number);
         }
         for id in spilled {
-            if self.in_flight.get(id) == Some(&number) {
-                self.in_flight.remove(id);
-            }
+            self.leave_in_flight(id, number);
         }
     }
 
     /// Returns whether the chains fetched from a peer lack more transactions together than one chain may.
     pub fn asks_too_much_of(&self, peer: &PartyId) -> bool {
         self.missing_from(peer) > FETCH_WANTED_MAX
+    }
+
+    /// Returns how many bytes a resolution may add to those that wait for verification, of at most `bytes_max` for all peers. The total
+    /// of its peer may not exceed the unused part, so peers that fill their shares leave room for one more.
+    pub fn room_for(&self, number: u64, bytes_max: u64) -> u64 {
+        let peer = self.running.get(&number).map(|it| it.resolution.peer);
+        let (mut own, mut all) = (0, 0);
+        for running in self.running.values() {
+            let held = running.resolution.held_bytes();
+            all += held;
+            if Some(running.resolution.peer) == peer {
+                own += held;
+            }
+        }
+        // Clipped at 0: the share of a peer shrinks as others take theirs.
+        bytes_max.saturating_sub(all).saturating_sub(own)
     }
 
     fn missing_from(&self, peer: &PartyId) -> usize {
@@ -253,9 +286,7 @@ impl Resolutions {
         let running = self.running.remove(&number)?;
         let staged = running.resolution.staged_ids();
         for id in running.resolution.missing().iter().chain(staged) {
-            if self.in_flight.get(id) == Some(&number) {
-                self.in_flight.remove(id);
-            }
+            self.leave_in_flight(id, number);
         }
         Some(running)
     }

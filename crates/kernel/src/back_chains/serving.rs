@@ -1,9 +1,11 @@
-//! Back chains that peers fetch. Peers take turns, and each round serves a limited amount, so that payments do not wait.
+//! Back chains that peers fetch. Peers take turns, and each round serves a limited amount, so that payments do not wait. A peer is charged
+//! for what it is served, which delays its next messages.
 
 use flow::messaging::RequestId;
 use ledger::{PartyId, Rejection};
 use primitives::{Decode, Encode};
 
+use crate::back_chains::answers::ServedFetch;
 use crate::back_chains::{BackChains, answers};
 use crate::command::PeersCommand;
 use crate::context::Context;
@@ -12,10 +14,13 @@ use crate::event::Priority;
 use crate::intake::concerns::concerns;
 use crate::ledger_book::Book;
 use crate::message::{Answer, FetchRequest, PeerMessage};
+use crate::peers::budget::serving_work;
 use crate::port::{Reads, StoreFailure};
 
 /// Approximate maximum number of transactions sent in one round: the answer that exceeds it is the round's last.
 pub const FETCHED_PER_ROUND: usize = 256;
+/// Look-ups of transactions that count as much as one that is sent.
+const LOOK_UPS_PER_TRANSACTION: usize = 16;
 /// The delay that a peer is told when its queue is full, in milliseconds.
 pub const FETCH_WAIT_MS: u64 = 1_000;
 
@@ -47,7 +52,7 @@ impl BackChains {
         Ok(())
     }
 
-    /// Serves back chains, as many as a round may.
+    /// Serves back chains, as many as a round may: the answer that exceeds the number of transactions or the bytes of a round is its last.
     pub(crate) fn serve(
         &mut self,
         book: &Book,
@@ -57,17 +62,27 @@ impl BackChains {
         if std::mem::replace(&mut context.round.chains_served, true) {
             return Ok(());
         }
-        let mut served = 0;
+        let bytes_max = context.options.round_bytes_max;
+        let (mut served, mut bytes) = (0, 0);
         while served < FETCHED_PER_ROUND
+            && bytes < bytes_max
             && let Some((peer, id, request)) = self.requests.pop()
         {
-            let (response, ids) =
-                answers::serve(&request, context.message_limits.part(), book, reads)?;
-            // Looking up the requested ids is work too.
-            served += 1 + response.transactions.len() + request.wanted.len() / 16;
+            let ServedFetch {
+                response,
+                ids,
+                look_ups,
+                read_bytes,
+            } = answers::serve(&request, context.message_limits.part(), book, reads)?;
+            let body = response.to_bytes();
+            served += 1 + response.transactions.len() + look_ups / LOOK_UPS_PER_TRANSACTION;
+            // An answer has at least one transaction, of any size, and one that was read may not be in it.
+            let handled = body.len().max(read_bytes);
+            bytes += handled;
+            context.charge(Some(peer), serving_work(handled, look_ups));
             // A transaction that a peer has fetched need not be sent along with a later delivery.
             context.command(PeersCommand::NoteFetched { peer, ids });
-            let answer = Answer::Done(response.to_bytes());
+            let answer = Answer::Done(body);
             context.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
         }
         Ok(())

@@ -5,6 +5,7 @@ use ledger::PartyId;
 use primitives::{Hash, Monotonic};
 
 use super::limits::check_file_size;
+use super::permits::PermitQueue;
 use super::proposals::Proposals;
 use super::row::{
     FILE_NAME_BYTES_MAX, FileOrigin, FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, hint,
@@ -19,15 +20,20 @@ use crate::part::Part;
 use crate::port::{Reads, StoreFailure};
 use crate::writes::Batch;
 
-/// The files of this node: their rows, and the proposals of live flows that list them.
+/// The files of this node: their rows, the proposals of live flows that list them, and requests of peers that wait.
 pub(crate) struct Files {
     pub(super) book: FileBook,
     pub(super) proposals: Proposals,
+    pub(super) permits: PermitQueue,
 }
 
 impl Part for Files {
     fn committed(&mut self, upto: u64, now: Monotonic) {
         self.book.committed(upto, now);
+    }
+
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.permits.next_time()
     }
 
     fn end_round(&mut self, batch: &mut Batch) {
@@ -42,6 +48,7 @@ impl Files {
         Self {
             book: FileBook::new(cache_bytes),
             proposals: Proposals::default(),
+            permits: PermitQueue::default(),
         }
     }
 
@@ -57,7 +64,8 @@ impl Files {
         Ok(())
     }
 
-    /// Handles a user's upload that is on the disk: it gets a row, unless it has one. A file that a user uploads is trusted.
+    /// Handles a user's upload that is on the disk: it gets a row, unless it has one. A file that a user uploads is trusted, unless a
+    /// user has withdrawn the trust.
     pub(crate) fn on_stored(
         &mut self,
         stored: Stored,
@@ -90,7 +98,10 @@ impl Files {
                 refs: self.book.count_refs(&hash, reads)?,
             },
         };
-        assert!(row.trusted, "the uploaded file {hash} is not trusted");
+        assert!(
+            row.trust_by.is_some(),
+            "nobody has decided on the uploaded file {hash}"
+        );
         self.set(hash, Some(row.clone()), context);
         let record = Box::new(FileRecord { hash, row });
         context.reply(token, Reply::FileKnown { record, is_new });
@@ -257,9 +268,9 @@ impl Files {
     }
 }
 
-/// Returns the row of a file that a user uploads although it is here.
+/// Returns the row of a file that a user uploads although it is here. If a user has decided whether it is trusted, that stays.
 fn uploaded_again(mut row: FileRow, stored: Stored) -> FileRow {
-    if !row.trusted {
+    if row.trust_by.is_none() {
         row.trusted = true;
         row.trust_by = Some(stored.user);
     }

@@ -21,6 +21,7 @@ pub(crate) mod access;
 pub(crate) mod events;
 pub(crate) mod limits;
 mod need;
+mod permits;
 mod proposals;
 pub(crate) mod requests;
 mod row;
@@ -30,6 +31,7 @@ mod upload;
 pub(crate) use access::Participation;
 pub(crate) use events::Files;
 pub(crate) use need::FilesFound;
+pub(crate) use permits::PermitRequest;
 pub(crate) use proposals::Proposals;
 pub use row::{
     FILE_NAME_BYTES_MAX, FILE_PAGE_MAX, FileFailure, FileFilter, FileOffer, FileOrigin, FilePage,

@@ -1,5 +1,6 @@
-//! Room for the flows that clients start: by their number, by the bytes that they are taken to weigh, and, for those that wait, by
-//! how long they would.
+//! Room for the flows that clients and states start: by their number, by the bytes that they are taken to weigh, and, for those that
+//! wait, by how long they would. Flows that states have scheduled get at most half of it, because a counterparty decides about their
+//! number and weight. A flow that comes back from its journal counts as a client's.
 //!
 //! The weight of a flow is not known when it starts. The expected weight is that of recent flows of its name, and it rises when
 //! the flow handles more. Weights are estimates. Their purpose is to bound memory.
@@ -46,6 +47,8 @@ pub(crate) struct Weight {
     held: usize,
     /// The largest weight that this flow has had.
     seen: usize,
+    /// Whether a state has scheduled the flow.
+    is_scheduled: bool,
 }
 
 /// The rate at which flows end.
@@ -97,13 +100,17 @@ impl Pace {
     }
 }
 
-/// The weights and places of flows that clients started.
+/// The weights and places of flows that clients and states started.
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
-    /// Flows started by clients that have not ended; parked ones hold no place.
+    /// Flows started by clients and states that have not ended; parked ones hold no place.
     running: usize,
     /// Their total weight, in bytes.
     bytes: usize,
+    /// The number of them that states started.
+    scheduled: usize,
+    /// The total weight of these, in bytes.
+    scheduled_bytes: usize,
     /// The expected weight of the flows of each name.
     expected: HashMap<String, usize>,
     pace: Pace,
@@ -140,22 +147,63 @@ impl Admission {
         self.peers_behind || self.unproved
     }
 
-    /// Returns whether a flow may run now. A single flow always may.
-    pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
-        let bytes = self.bytes + self.expected(name, args);
-        !self.is_held_up()
-            && self.running < options.live_flows_max
-            && (self.running == 0 || bytes <= options.live_bytes_max)
+    /// Returns the number of flows of clients that have a place.
+    fn clients(&self) -> usize {
+        self.running - self.scheduled
     }
 
-    /// Gives a place to a flow. The caller keeps the returned weight with the flow.
+    /// Returns the bytes that flows of clients may still take. Heavy flows that states have scheduled take at most half of the budget.
+    fn client_bytes_left(&self, options: &KernelOptions) -> usize {
+        let scheduled = self.scheduled_bytes.min(options.live_bytes_max / 2);
+        let used = self.bytes - self.scheduled_bytes + scheduled;
+        // Clipped at 0: a flow may turn out to weigh more than was expected.
+        options.live_bytes_max.saturating_sub(used)
+    }
+
+    /// Returns whether a client's flow may run now. A single one always may.
+    pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
+        let fits = self.expected(name, args) <= self.client_bytes_left(options);
+        !self.is_held_up() && self.running < options.live_flows_max && (self.clients() == 0 || fits)
+    }
+
+    /// Returns whether a flow that a state has scheduled may run now. A single one may if a place is free, however much it weighs. Several
+    /// have at most half of the room.
+    pub(super) fn has_scheduled_place(
+        &self,
+        name: &str,
+        args: usize,
+        options: &KernelOptions,
+    ) -> bool {
+        let weight = self.expected(name, args);
+        let fits = self.scheduled_bytes + weight <= options.live_bytes_max / 2
+            && self.bytes + weight <= options.live_bytes_max;
+        !self.is_held_up()
+            && self.running < options.live_flows_max
+            && self.scheduled < (options.live_flows_max / 2).max(1)
+            && (self.scheduled == 0 || fits)
+    }
+
+    /// Gives a place to a client's flow. The caller keeps the returned weight with the flow.
     pub(crate) fn take(&mut self, name: &str, args: usize, now: Monotonic) -> Weight {
-        if self.running == 0 {
+        if self.clients() == 0 {
             self.pace.begin(now);
         }
+        self.hold(name, args, false)
+    }
+
+    /// Gives a place to a flow that a state has scheduled. The caller keeps the returned weight with the flow.
+    pub(super) fn take_scheduled(&mut self, name: &str, args: usize) -> Weight {
+        let weight = self.hold(name, args, true);
+        self.scheduled += 1;
+        self.scheduled_bytes += weight.held;
+        weight
+    }
+
+    fn hold(&mut self, name: &str, args: usize, is_scheduled: bool) -> Weight {
         let weight = Weight {
             held: self.expected(name, args),
             seen: weight_of(args),
+            is_scheduled,
         };
         self.running += 1;
         self.bytes += weight.held;
@@ -166,7 +214,11 @@ impl Admission {
     pub(crate) fn weigh(&mut self, weight: &mut Weight, bytes: usize) {
         weight.seen = weight.seen.max(weight_of(bytes));
         if weight.seen > weight.held {
-            self.bytes += weight.seen - weight.held;
+            let more = weight.seen - weight.held;
+            self.bytes += more;
+            if weight.is_scheduled {
+                self.scheduled_bytes += more;
+            }
             weight.held = weight.seen;
         }
     }
@@ -175,7 +227,21 @@ impl Admission {
     pub(crate) fn free(&mut self, weight: Weight, now: Monotonic) {
         self.running -= 1;
         self.bytes -= weight.held;
-        self.pace.ended(now);
+        if weight.is_scheduled {
+            self.scheduled -= 1;
+            self.scheduled_bytes -= weight.held;
+        } else {
+            // The pace tells clients how long they wait.
+            self.pace.ended(now);
+        }
+        assert!(
+            self.scheduled <= self.running && self.scheduled_bytes <= self.bytes,
+            "{} scheduled flows of {} bytes run, and {} of {} bytes in all",
+            self.scheduled,
+            self.scheduled_bytes,
+            self.running,
+            self.bytes
+        );
     }
 
     /// Updates the expected weight of a flow's name after the flow has ended.
@@ -193,19 +259,19 @@ impl Admission {
         }
     }
 
-    /// Returns the number of starts that may wait for a place.
+    /// Returns the number of clients' starts that may wait for a place.
     pub(super) fn waiting_max(&self, options: &KernelOptions) -> usize {
         let in_time = self.pace.within(options.start_wait_ms_max);
         let in_time = in_time.map_or(usize::MAX, |count| count.max(WAITING_MIN));
         in_time.min(options.start_queue_max)
     }
 
-    /// Returns the room for further starts while `queued` starts wait.
+    /// Returns the room for further starts of clients while `queued` of them wait.
     pub(crate) fn capacity(&self, queued: usize, options: &KernelOptions) -> StartCapacity {
         // Clipped at 0: the limits follow the pace, and one flow always runs, so there can be more than they allow.
         let waiting = self.waiting_max(options).saturating_sub(queued);
-        let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
-        let least = usize::from(self.running == 0);
+        let bytes_left = self.client_bytes_left(options);
+        let least = usize::from(self.clients() == 0);
         let running = options.live_flows_max.saturating_sub(self.running);
         let running = match self.is_held_up() {
             true => 0,
@@ -320,6 +386,49 @@ mod tests {
             admission.note_peers_behind(held_up);
             assert_eq!(admission.has_place("a", 0, &options), has_place);
             assert_eq!(admission.capacity(0, &options).places, places);
+        }
+    }
+
+    #[test]
+    fn scheduled_flows_get_half_of_the_room() {
+        let options = options();
+        let light = FLOW_BYTES;
+        // Flows of clients and scheduled ones that run, and the bytes that each scheduled one turns out to weigh. Whether a further flow
+        // of a client, and a further scheduled one, has a place.
+        for (clients, scheduled, bytes, client_fits, scheduled_fits) in [
+            (0, 0, light, true, true),
+            (0, 1, light, true, true),
+            (0, 2, light, true, false),
+            (2, 1, light, true, true),
+            (2, 2, light, false, false),
+            (3, 0, light, true, true),
+            (4, 0, light, false, false),
+            // A heavy one leaves half of the bytes to clients.
+            (0, 1, 100 * light, true, false),
+            (1, 1, 100 * light, true, false),
+            (2, 1, 100 * light, false, false),
+        ] {
+            let mut admission = Admission::default();
+            let mut weights: Vec<Weight> = (0..clients)
+                .map(|_| admission.take("a", 0, at(0)))
+                .collect();
+            for _ in 0..scheduled {
+                let mut weight = admission.take_scheduled("b", 0);
+                let item = (bytes - FLOW_BYTES) / WEIGHT_PER_BYTE;
+                admission.weigh(&mut weight, item);
+                weights.push(weight);
+            }
+            let found = (
+                admission.has_place("a", 0, &options),
+                admission.has_scheduled_place("b", 0, &options),
+            );
+            let line = format!("{clients} clients, {scheduled} scheduled of {bytes} bytes");
+            assert_eq!(found, (client_fits, scheduled_fits), "{line}");
+            for weight in weights {
+                admission.free(weight, at(1));
+            }
+            let left = (admission.running, admission.bytes, admission.scheduled);
+            assert_eq!(left, (0, 0, 0), "{line}");
         }
     }
 

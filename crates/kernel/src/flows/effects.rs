@@ -99,7 +99,7 @@ impl Flows {
                 ..
             } => ask(effect, party, service, body, context),
             EffectRequest::SelectStates(request) => {
-                pass_on(SelectionCommand::Select { effect, request }, context)
+                ask_part(SelectionCommand::Select { effect, request }, context)
             }
             EffectRequest::Verify {
                 transaction,
@@ -123,7 +123,7 @@ impl Flows {
                     goal,
                     from,
                 };
-                pass_on(take_in, context)
+                ask_part(take_in, context)
             }
             EffectRequest::CheckSignatures(messages) => {
                 let payer = self.engine().origin_of(&flow);
@@ -142,7 +142,7 @@ impl Flows {
                     transaction,
                     deliver_to,
                 };
-                pass_on(record, context)
+                ask_part(record, context)
             }
             EffectRequest::Sleep { until, clocks } => {
                 let waits = self.sleep(effect, until, clocks, views.trusts_wall, context.now);
@@ -182,7 +182,7 @@ impl Flows {
                         inputs,
                         from,
                     };
-                    pass_on(judge, context)
+                    ask_part(judge, context)
                 }
                 Err(failed) => Some(failed),
             },
@@ -216,16 +216,16 @@ impl Flows {
                     purpose,
                     message,
                 };
-                pass_on(sign, context)
+                ask_part(sign, context)
             }
             EffectRequest::FreshKey { audience } => {
-                pass_on(KeysCommand::Fresh { effect, audience }, context)
+                ask_part(KeysCommand::Fresh { effect, audience }, context)
             }
             EffectRequest::KeepOwner(proof) => {
-                pass_on(KeysCommand::KeepOwner { effect, proof }, context)
+                ask_part(KeysCommand::KeepOwner { effect, proof }, context)
             }
             EffectRequest::KeyOwners(keys) => {
-                pass_on(KeysCommand::Owners { effect, keys }, context)
+                ask_part(KeysCommand::Owners { effect, keys }, context)
             }
             EffectRequest::ProveKey { key, audience } => {
                 let prove = KeysCommand::Prove {
@@ -233,7 +233,7 @@ impl Flows {
                     key,
                     audience,
                 };
-                pass_on(prove, context)
+                ask_part(prove, context)
             }
         };
         if let Some(result) = result {
@@ -277,7 +277,7 @@ impl Flows {
 }
 
 /// Passes an effect on to another part, which gives the result.
-fn pass_on(command: impl Into<Command>, context: &mut Context) -> Option<EffectResult> {
+fn ask_part(command: impl Into<Command>, context: &mut Context) -> Option<EffectResult> {
     context.command(command);
     None
 }
@@ -307,5 +307,5 @@ fn ask(
         service,
         body,
     };
-    pass_on(ask, context)
+    ask_part(ask, context)
 }

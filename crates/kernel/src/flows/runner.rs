@@ -65,7 +65,7 @@ impl Runner {
     /// Takes the result of a step.
     pub(super) fn stepped(&mut self, stepped: FlowStepped, context: &mut Context) {
         self.engine.stepped(stepped, &mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
     }
 
     /// Gives an effect its result. Its flow continues within this round.
@@ -78,7 +78,7 @@ impl Runner {
     ) {
         self.engine
             .complete(flow, effect, result, &mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
     }
 
     /// Gives a session message of a peer to its flow.
@@ -89,13 +89,13 @@ impl Runner {
         context: &mut Context,
     ) {
         self.engine.on_session(peer, message, &mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
     }
 
     /// Pauses a flow.
     pub(crate) fn pause(&mut self, flow: FlowId, context: &mut Context) -> Pause {
         let paused = self.engine.pause(flow, &mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
         paused
     }
 
@@ -103,13 +103,13 @@ impl Runner {
     pub(super) fn halt(&mut self, flow: FlowId, context: &mut Context) {
         let halted = self.engine.halt(flow, &mut self.actions);
         assert_ne!(halted, Pause::Waiting, "a halt waits for nothing");
-        self.pass_on(context);
+        self.queue_actions(context);
     }
 
     /// Kills a flow, at once or as soon as it may end.
     pub(crate) fn kill(&mut self, flow: FlowId, context: &mut Context) -> Kill {
         let killed = self.engine.kill(flow, &mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
         killed
     }
 
@@ -133,7 +133,7 @@ impl Runner {
         let stored = Stored::new(reads);
         self.engine.resume(flow, &stored, &mut self.actions);
         stored.checked()?;
-        self.pass_on(context);
+        self.queue_actions(context);
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Runner {
         let stored = Stored::new(reads);
         self.engine.retry(flow, &stored, &mut self.actions);
         stored.checked()?;
-        self.pass_on(context);
+        self.queue_actions(context);
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl Runner {
     /// Ends a round: each flow that has changed writes one journal row.
     pub(crate) fn end_of_round(&mut self, context: &mut Context) {
         self.engine.end_of_round(&mut self.actions);
-        self.pass_on(context);
+        self.queue_actions(context);
     }
 
     /// Notes the progress of a flow, for clients that follow it.
@@ -173,7 +173,7 @@ impl Runner {
     }
 
     /// Queues the engine's actions as work of the round.
-    fn pass_on(&mut self, context: &mut Context) {
+    fn queue_actions(&mut self, context: &mut Context) {
         let actions = self.actions.drain(..);
         context.work.extend(actions.map(Work::Engine));
     }

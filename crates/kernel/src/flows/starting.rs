@@ -14,7 +14,7 @@ use crate::flows::Flows;
 use crate::flows::admission::{StartCapacity, WAITING_PART};
 use crate::flows::caller::{Caller, start_digest};
 use crate::flows::clients::LiveFlow;
-use crate::flows::queue::Queued;
+use crate::flows::queue::{Queued, RoundStarts};
 use crate::flows::views::FlowViews;
 use crate::peers::unanswered::Unanswered;
 use crate::port::{Reads, StoreFailure};
@@ -23,13 +23,15 @@ use crate::rows::client_key;
 /// Maximum number of queued starts that run in one round. Without it, a round under overload would take as long as the start of a
 /// thousand flows, and work that needs several rounds, above all deliveries, would fall behind.
 pub const QUEUED_STARTS_PER_ROUND: usize = 128;
+/// Maximum number of them that states have scheduled. A counterparty decides how much work such a flow is.
+const SCHEDULED_STARTS_PER_ROUND: usize = 8;
 
 impl Flows {
     /// Returns the room for starts. It is unbounded while all starts are refused for another reason, because the kernel has to give
     /// that reason.
     pub(crate) fn start_capacity(&self, is_rolled_back: bool, context: &Context) -> StartCapacity {
         let starts = &self.starts;
-        let queued = starts.queue.len();
+        let queued = starts.queue.clients();
         let capacity = starts.admission.capacity(queued, &context.options);
         match starts.draining || self.keeps_too_many(context) || is_rolled_back {
             true => StartCapacity {
@@ -40,20 +42,29 @@ impl Flows {
         }
     }
 
-    /// Returns whether a start has a place among those that run.
+    /// Returns whether a client's start has a place among those that run.
     fn has_place(&self, start: &Start, context: &Context) -> bool {
         let (name, args) = (&start.name, start.args.len());
         let admission = &self.starts.admission;
         admission.has_place(name, args, &context.options)
     }
 
-    /// Returns whether there is room for a start among those that wait.
+    /// Returns whether a scheduled start waits and has a place among those that run.
+    fn next_scheduled_fits(&self, context: &Context) -> bool {
+        let admission = &self.starts.admission;
+        self.starts.queue.first_scheduled().is_some_and(|start| {
+            let (name, args) = (&start.name, start.args.len());
+            admission.has_scheduled_place(name, args, &context.options)
+        })
+    }
+
+    /// Returns whether there is room for a client's start among those that wait.
     fn may_wait(&self, start: &Start, context: &Context) -> bool {
         let (queue, options) = (&self.starts.queue, &context.options);
         // A sum that is too large for the type is over every limit, so it is clipped.
         let bytes = queue.args_bytes().saturating_add(start.args.len());
-        queue.len() < self.starts.admission.waiting_max(options)
-            && (queue.len() == 0 || bytes <= options.live_bytes_max / WAITING_PART)
+        queue.clients() < self.starts.admission.waiting_max(options)
+            && (queue.clients() == 0 || bytes <= options.live_bytes_max / WAITING_PART)
     }
 
     /// Handles a client's start. All starts are refused if this node's data is an older copy.
@@ -86,7 +97,11 @@ impl Flows {
             let text = format!("{kept} flows are kept for an operator");
             let rejection = errors::rejection(&errors::TOO_MANY_KEPT, text);
             context.reply(start.token, Reply::Rejected(rejection));
-        } else if self.starts.queue.len() == 0 && self.has_place(&start, context) {
+        } else if self.starts.queue.clients() == 0
+            && self.has_place(&start, context)
+            // Otherwise the two take turns, still in this round.
+            && !self.next_scheduled_fits(context)
+        {
             let waits = vec![(start.token, start.wait)];
             let queued = Queued {
                 start,
@@ -99,7 +114,7 @@ impl Flows {
             self.starts.queue.push(start, client);
         } else {
             let starts = &self.starts;
-            let retry_after_ms = starts.admission.retry_after_ms(starts.queue.len());
+            let retry_after_ms = starts.admission.retry_after_ms(starts.queue.clients());
             context.figures.starts_busy += 1;
             context.reply(start.token, Reply::Busy { retry_after_ms });
         }
@@ -163,13 +178,12 @@ impl Flows {
         }
     }
 
-    /// Returns whether scheduled flows may be started and there is room for one in the queue.
+    /// Returns whether scheduled flows may be started. The schedule bounds the number of those that wait.
     pub(crate) fn takes_scheduled(&self, is_rolled_back: bool, context: &Context) -> bool {
         !self.starts.draining
             && !self.keeps_too_many(context)
             && !is_rolled_back
             && self.gate.allows_starts()
-            && self.starts.queue.len() < context.options.start_queue_max
     }
 
     /// Queues a scheduled start.
@@ -242,7 +256,11 @@ impl Flows {
         );
         context.figures.flows_started += 1;
         let now = context.now.monotonic;
-        let place = self.starts.admission.take(&name, args, now);
+        let admission = &mut self.starts.admission;
+        let place = match scheduled {
+            Some(_) => admission.take_scheduled(&name, args),
+            None => admission.take(&name, args, now),
+        };
         let live = LiveFlow {
             client,
             place: Some(place),
@@ -266,24 +284,30 @@ impl Flows {
         }
     }
 
-    /// Runs the next queued start if there is room. `begun` of them have run in this round. Returns whether one has run.
-    pub(crate) fn start_next(&mut self, begun: usize, context: &mut Context) -> bool {
-        if begun == 0 {
+    /// Runs the next queued start if there is room. `begun` counts those that have run in this round. Returns whether one has run.
+    pub(crate) fn start_next(&mut self, begun: &mut RoundStarts, context: &mut Context) -> bool {
+        if begun.all == 0 {
             self.starts.may_run = false;
         }
-        let Some(start) = self.starts.queue.first() else {
+        let first = self.starts.queue.first_of_clients();
+        let client_fits = first.is_some_and(|start| self.has_place(start, context));
+        let mut scheduled_fits = self.next_scheduled_fits(context);
+        if !client_fits && !scheduled_fits {
             return false;
-        };
-        if begun >= QUEUED_STARTS_PER_ROUND {
+        }
+        if begun.all >= QUEUED_STARTS_PER_ROUND {
             self.starts.may_run = true;
             return false;
         }
-        if !self.has_place(start, context) {
-            return false;
+        if scheduled_fits && begun.scheduled >= SCHEDULED_STARTS_PER_ROUND {
+            self.starts.may_run = true;
+            scheduled_fits = false;
         }
-        let Some(queued) = self.starts.queue.pop() else {
+        let Some(queued) = self.starts.queue.pop(client_fits, scheduled_fits) else {
             return false;
         };
+        begun.all += 1;
+        begun.scheduled += usize::from(queued.scheduled.is_some());
         self.run_start(queued, context);
         true
     }

@@ -57,6 +57,8 @@ impl Intake {
         Ok(())
     }
 
+    /// Takes in one delivered transaction if it concerns this node, and answers at once if it is recorded. Without room for it the peer
+    /// gets no answer.
     fn on_delivered_one(
         &mut self,
         peer: PartyId,

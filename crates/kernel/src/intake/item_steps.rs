@@ -131,8 +131,9 @@ impl Intake {
         Ok(())
     }
 
-    /// Runs the contracts of an item whose dependencies are recorded, and settles it once its files are here.
-    pub(super) fn settle(
+    /// Takes the judgement of the contracts on an item whose dependencies are recorded. A job has normally made it; otherwise the contracts
+    /// run here. Then records the item or reports it as verified, or waits for its files.
+    pub(super) fn conclude(
         &mut self,
         item: ItemId,
         views: IntakeViews<'_>,
@@ -182,21 +183,17 @@ impl Intake {
                 return Ok(());
             }
         }
-        let Some((settled, also)) = self.take(item, context) else {
+        let Some(concluded) = self.take(item, context) else {
             return Ok(());
         };
         if is_new {
             context.command(Command::Record(Arc::clone(&transaction)));
         }
-        tell_settled(settled, is_new, context);
-        for peer in also {
-            if goal.needs_files() {
-                let id = transaction.id();
-                context.command(PeersCommand::AnswerDelivery { peer, id });
-            } else {
-                let transaction = Arc::clone(&transaction);
-                context.command(IntakeCommand::DeliveredToo { peer, transaction });
-            }
+        // An item that is a delivery itself answers a repeated one as well.
+        let answers_too = concluded.delivered_too && matches!(goal, Goal::Dependency);
+        tell_goal(concluded, is_new, context);
+        if answers_too && let Some(peer) = from {
+            context.command(IntakeCommand::DeliveredToo { peer, transaction });
         }
         Ok(())
     }
@@ -251,11 +248,11 @@ impl Intake {
 }
 
 /// Tells the part that wanted a transaction verified or recorded that this is done.
-fn tell_settled(settled: Item, is_new: bool, context: &mut Context) {
-    let transaction = settled.transaction;
-    match settled.goal {
+fn tell_goal(concluded: Item, is_new: bool, context: &mut Context) {
+    let transaction = concluded.transaction;
+    match concluded.goal {
         Goal::Verify { flow, effect, .. } => {
-            if settled.from.is_none() {
+            if concluded.from.is_none() {
                 context.command(FilesCommand::NoteProposal { flow, transaction });
             }
             let result = EffectResult::Done;

@@ -10,7 +10,10 @@
 //! This module keeps the items and their dependencies. The steps are in the other modules of the folder.
 //!
 //! # Invariants
-//! - A fault of one peer does not become another's. An item whose dependency failed at one peer looks for it again.
+//! - A fault of one peer does not become another's. A transaction that several peers bring has an item for each of them. An item relies
+//!   only on its own peer: on the other items of that peer, and on the chains fetched from it. So a peer that is silent or withholds a
+//!   transaction delays its own items only. Whatever is recorded counts for all items.
+//! - An item whose dependency failed looks for it again.
 //! - The deliveries of each peer take a bounded share, and those of all peers a bounded room. A share is never more than the room
 //!   that is left, so peers that fill theirs, however many, leave room for one more.
 
@@ -60,7 +63,16 @@ pub(super) struct Item {
     resolutions: BTreeSet<u64>,
     /// It is verified and waits for the notary's decision.
     deciding: bool,
+    /// Its peer delivered the transaction again, signed alike, after this item was added.
+    pub(super) delivered_too: bool,
     bytes: usize,
+}
+
+impl Item {
+    /// Returns the peer that can be asked for its dependencies. There is none if this node has sent the item to itself.
+    fn peer_to_ask(&self, context: &Context) -> Option<PartyId> {
+        self.from.filter(|peer| *peer != context.my_id)
+    }
 }
 
 /// The items of one peer that are in progress.
@@ -77,10 +89,8 @@ pub(crate) struct Intake {
     items: BTreeMap<ItemId, Item>,
     bytes: usize,
     loads: HashMap<PartyId, Load>,
-    /// Items that will record a transaction, by its id.
-    recording: HashMap<TxId, ItemId>,
-    /// Peers that delivered a transaction, signed alike, which another item already records.
-    also_deliver: HashMap<TxId, Vec<PartyId>>,
+    /// Items of peers that will record a transaction, by its id: at most one for each peer.
+    recording: HashMap<TxId, Vec<ItemId>>,
     /// The items that wait for a transaction to be recorded, by its id.
     waiting: HashMap<TxId, BTreeSet<ItemId>>,
     /// Waiting items of flows.
@@ -104,7 +114,6 @@ impl Intake {
             bytes: 0,
             loads: HashMap::default(),
             recording: HashMap::default(),
-            also_deliver: HashMap::default(),
             waiting: HashMap::default(),
             by_effect: BTreeMap::new(),
             files: FileWaits::default(),
@@ -124,7 +133,8 @@ impl Intake {
         load.items < PEER_ITEMS_MAX.min(items_left) && load.bytes + bytes <= bytes_max
     }
 
-    /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.
+    /// Adds a transaction. A second one from the same peer, signed alike, joins the first: `None`. A transaction of another peer is an item
+    /// of its own, because the first peer may withhold what the first item waits for.
     pub(super) fn add(
         &mut self,
         transaction: Arc<SignedTransaction>,
@@ -133,26 +143,19 @@ impl Intake {
         along: Vec<Arc<SignedTransaction>>,
     ) -> Option<ItemId> {
         let id = transaction.id();
-        let first = self.recording.get(&id).filter(|_| goal.is_peers()).copied();
+        let first = self.recorder(&id, from).filter(|_| goal.is_peers());
         // Signatures are not part of the id, so a copy with other signatures is checked as an item of its own.
-        let alike = |item: &Item| item.transaction.signatures() == transaction.signatures();
-        if first
-            .and_then(|first| self.items.get(&first))
-            .is_some_and(alike)
+        if let Some(first) = first.and_then(|first| self.items.get_mut(&first))
+            && first.transaction.signatures() == transaction.signatures()
         {
-            if let Goal::Deliver { peer } = goal {
-                let peers = self.also_deliver.entry(id).or_default();
-                if !peers.contains(&peer) {
-                    peers.push(peer);
-                }
-            }
+            first.delivered_too |= matches!(goal, Goal::Deliver { .. });
             return None;
         }
         let item = ItemId(self.next);
         self.next += 1;
         let mut bytes = 0;
-        if goal.is_peers() {
-            self.recording.entry(id).or_insert(item);
+        if goal.is_peers() && first.is_none() {
+            self.recording.entry(id).or_default().push(item);
         }
         if goal.is_counted() {
             bytes = transaction.weight();
@@ -173,6 +176,7 @@ impl Intake {
             lacked_any: false,
             resolutions,
             deciding: false,
+            delivered_too: false,
             bytes,
         };
         self.items.insert(item, entry);
@@ -204,12 +208,8 @@ impl Intake {
         self.items.get_mut(&item)
     }
 
-    /// Takes an item out: it is settled. Also says which peers delivered the same transaction meanwhile.
-    pub(super) fn take(
-        &mut self,
-        item: ItemId,
-        context: &mut Context,
-    ) -> Option<(Item, Vec<PartyId>)> {
+    /// Takes an item out: it is settled.
+    pub(super) fn take(&mut self, item: ItemId, context: &mut Context) -> Option<Item> {
         self.stop_waiting(item, context);
         let taken = self.items.remove(&item)?;
         let id = taken.transaction.id();
@@ -225,12 +225,13 @@ impl Intake {
                 }
             }
         }
-        let mut peers = Vec::new();
-        if self.recording.get(&id) == Some(&item) {
-            self.recording.remove(&id);
-            peers = self.also_deliver.remove(&id).unwrap_or_default();
+        if let Some(items) = self.recording.get_mut(&id) {
+            items.retain(|other| *other != item);
+            if items.is_empty() {
+                self.recording.remove(&id);
+            }
         }
-        Some((taken, peers))
+        Some(taken)
     }
 
     /// Keeps a verified item until the notary has decided. It still counts towards the share of its peer.
@@ -271,10 +272,10 @@ impl Intake {
         theirs.map(|(item, _)| *item).collect()
     }
 
-    /// Makes an item wait for dependencies. Returns those that no item in progress brings, which have to be fetched.
+    /// Makes an item wait for dependencies. Returns those that nothing in progress brings, which have to be fetched.
     ///
-    /// A transaction to be notarised depends on its own requester only. Another peer that brings the same dependency slowly or
-    /// damaged does not delay it.
+    /// An item with a peer to ask relies on that peer only. Another peer that brings the same dependency slowly, damaged or never does
+    /// not delay it. An item without one takes the dependency from any peer, because it would fail otherwise.
     pub(super) fn wait_for(
         &mut self,
         item: ItemId,
@@ -286,25 +287,19 @@ impl Intake {
         let mut to_fetch = BTreeSet::new();
         let mut joined = BTreeSet::new();
         let waiter = self.items.get(&item);
-        let relies_on = waiter
-            .filter(|waiter| matches!(waiter.goal, Goal::Notarise { .. }))
-            .map(|waiter| waiter.from);
-        let can_fetch = waiter.is_some_and(|waiter| waiter.from.is_some());
-        let is_trusted = |bringer: Option<PartyId>| relies_on.is_none_or(|from| from == bringer);
-        let fetched = |dependency: &TxId| {
-            let (number, peer) = chains.fetched_from(dependency)?;
-            is_trusted(Some(peer)).then_some(number)
-        };
+        let peer = waiter.and_then(|waiter| waiter.peer_to_ask(context));
         for dependency in &missing {
             self.waiting.entry(*dependency).or_default().insert(item);
-            let recording = self.recording.get(dependency);
+            if let Some(number) = chains.fetched_from(dependency, peer) {
+                joined.insert(number);
+                continue;
+            }
             // An item may wait long for files. An item with a peer to ask therefore requests the transaction itself.
-            let relies = recording.filter(|first| !(can_fetch && self.files.is_waiting(first)));
-            let relies = relies.and_then(|first| self.items.get(first));
-            match fetched(dependency) {
-                Some(number) => drop(joined.insert(number)),
-                None if relies.is_some_and(|first| is_trusted(first.from)) => {}
-                None => drop(to_fetch.insert(*dependency)),
+            let first = self.recorder(dependency, peer);
+            let relies =
+                first.is_some_and(|first| peer.is_none() || !self.files.is_waiting(&first));
+            if !relies {
+                to_fetch.insert(*dependency);
             }
         }
         for number in &joined {
@@ -322,7 +317,7 @@ impl Intake {
         to_fetch
     }
 
-    /// Makes an item wait for files. Returns the items that wait for its transaction: they have to look again.
+    /// Makes an item wait for files. Returns the items that rely on it for its transaction: they have to look again.
     pub(super) fn wait_for_files(
         &mut self,
         item: ItemId,
@@ -336,8 +331,8 @@ impl Intake {
             self.by_effect.insert(effect, item);
         }
         self.files.wait(item, lacks);
-        let waiting = self.waiting.get(&transaction).into_iter().flatten();
-        waiting.copied().collect()
+        let from = self.items.get(&item).and_then(|item| item.from);
+        self.relying_on(&transaction, from, context)
     }
 
     /// Makes an item wait for the resolution that was begun for it.
@@ -387,17 +382,40 @@ impl Intake {
         ready
     }
 
-    /// Returns the items that waited for a transaction which will not be recorded. They must look for their dependencies again.
-    pub(super) fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
-        if self.recording.contains_key(id) {
-            return Vec::new();
+    /// Returns the items that relied on a peer's item for a transaction which that item will not record. They must look for their
+    /// dependencies again.
+    pub(super) fn failed(
+        &self,
+        id: &TxId,
+        from: Option<PartyId>,
+        context: &Context,
+    ) -> Vec<ItemId> {
+        match self.recorder(id, from) {
+            Some(_) => Vec::new(),
+            None => self.relying_on(id, from, context),
         }
-        self.waiting
-            .get(id)
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect()
+    }
+
+    /// Returns the item of a peer that will record a transaction. Without a peer, returns the first of any peer.
+    fn recorder(&self, id: &TxId, peer: Option<PartyId>) -> Option<ItemId> {
+        let mut items = self.recording.get(id)?.iter().copied();
+        items.find(|item| {
+            let first = self.items.get(item);
+            first.is_some_and(|first| peer.is_none() || first.from == peer)
+        })
+    }
+
+    /// Returns the items that wait for a transaction and may rely on this peer for it: its own, and those without a peer to ask.
+    fn relying_on(&self, id: &TxId, peer: Option<PartyId>, context: &Context) -> Vec<ItemId> {
+        let waiting = self.waiting.get(id).into_iter().flatten().copied();
+        let relies = |item: &ItemId| {
+            let waiter = self.items.get(item);
+            waiter.is_some_and(|waiter| {
+                let asked = waiter.peer_to_ask(context);
+                asked.is_none() || asked == peer
+            })
+        };
+        waiting.filter(relies).collect()
     }
 
     /// Returns all items of some flows, wherever they are on their way. Looks at every item.

@@ -39,7 +39,7 @@ impl Intake {
             IntakeCommand::LookForDependencies(item) => {
                 self.look_for_dependencies(item, views, context)?;
             }
-            IntakeCommand::Settle(item) => self.settle(item, views, context)?,
+            IntakeCommand::Conclude(item) => self.conclude(item, views, context)?,
             IntakeCommand::LookAgain(item) => context.work.push_back(Work::Signed(item)),
             IntakeCommand::WaitsForChain { item, number } => self.waits_for_chain(item, number),
             IntakeCommand::AwaitDecision(item) => self.waits_for_decision(item, context),

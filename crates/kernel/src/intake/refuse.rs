@@ -102,11 +102,10 @@ impl Intake {
         }
     }
 
-    /// Takes out an item that will not be recorded. Those that waited for it look again by themselves; peers that delivered
-    /// the same get no answer, and deliver it again.
+    /// Takes out an item that will not be recorded. Those that relied on it look again by themselves.
     pub(super) fn take_out(&mut self, item: ItemId, context: &mut Context) -> Option<Item> {
-        let (taken, _) = self.take(item, context)?;
-        for waiting in self.failed(&taken.transaction.id()) {
+        let taken = self.take(item, context)?;
+        for waiting in self.failed(&taken.transaction.id(), taken.from, context) {
             // Through the queue, not by recursion: a chain of waiting transactions can be long.
             context.work.push_back(Work::Signed(waiting));
         }

@@ -7,7 +7,7 @@ use crate::command::{
     FlowsCommand, IntakeCommand, IntegrityCommand, NotaryCommand, SelectionCommand,
 };
 use crate::event::{Event, Reply};
-use crate::files::{Participation, Stored};
+use crate::files::{Participation, PermitRequest, Stored};
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
 use crate::notes::NewNote;
@@ -207,15 +207,14 @@ impl Kernel {
                 hash,
                 transaction,
             } => {
-                let others = Participation {
-                    engine: self.flows.engine(),
-                    book: &self.book,
-                    unanswered: self.links.unanswered(),
-                    keys: &self.keys,
+                let request = PermitRequest {
+                    peer,
+                    hash,
+                    transaction,
                 };
-                let context = &mut self.context;
-                self.files
-                    .on_permit(peer, hash, &transaction, &others, context, reads)?
+                if !self.files.puts_off(request, &self.context) {
+                    self.decide_permit(request, reads)?;
+                }
             }
             Event::FileRemove { hash, token } => {
                 self.files
@@ -285,7 +284,7 @@ impl Kernel {
         self.integrity.is_rolled_back() || self.flows.is_witnessed()
     }
 
-    /// Handles messages of earlier rounds, within each peer's share of this one.
+    /// Handles messages and requests for files of earlier rounds, within each peer's share of this one.
     pub(super) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         if self.takes_sessions() {
             self.links.take_all_untaken();
@@ -294,7 +293,25 @@ impl Kernel {
             self.take_message(peer, &bytes, reads)?;
             self.proceed(reads)?;
         }
+        while let Some(request) = self.files.next_permit(&self.context) {
+            self.decide_permit(request, reads)?;
+        }
         Ok(())
+    }
+
+    fn decide_permit(
+        &mut self,
+        request: PermitRequest,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let others = Participation {
+            engine: self.flows.engine(),
+            book: &self.book,
+            unanswered: self.links.unanswered(),
+            keys: &self.keys,
+        };
+        let context = &mut self.context;
+        self.files.on_permit(request, &others, context, reads)
     }
 
     fn take_message(

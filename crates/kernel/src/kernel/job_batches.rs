@@ -13,7 +13,7 @@ use crate::round::Work;
 impl Kernel {
     /// Does the queued work, and the jobs if many are gathered.
     pub(super) fn proceed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        self.settle(reads)?;
+        self.do_queued_work(reads)?;
         let are_few = self.jobs() < self.context.options.gathered_jobs_max;
         match are_few && !self.context.jobs.is_heavy() {
             true => Ok(()),
@@ -24,7 +24,7 @@ impl Kernel {
     /// Does jobs, and the work that follows from them, until no job is left.
     pub(super) fn work_off(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while self.run_jobs(reads)? {
-            self.settle(reads)?;
+            self.do_queued_work(reads)?;
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Kernel {
             return Ok(false);
         }
         let mut batch = JobBatch::default();
-        let settling = self.add_contracts(&mut batch, reads)?;
+        let concluding = self.add_contracts(&mut batch, reads)?;
         for (effect, signing) in self.context.jobs.take_signing() {
             batch.sign(effect, signing);
         }
@@ -64,7 +64,7 @@ impl Kernel {
             self.take_outcome(owner, outcome);
         }
         self.route(reads)?;
-        let judged = settling.into_iter().map(Work::Judged);
+        let judged = concluding.into_iter().map(Work::Judged);
         self.context.work.extend(judged);
         Ok(true)
     }
@@ -80,7 +80,7 @@ impl Kernel {
         let mut bytes = 0;
         while bytes < GATHERED_BYTES_MAX
             && items.len() < self.context.options.gathered_jobs_max
-            && let Some(item) = self.context.jobs.next_to_settle()
+            && let Some(item) = self.context.jobs.next_to_conclude()
         {
             items.push(item);
             let Some((transaction, is_to_record)) = self.intake.to_judge(item) else {

@@ -120,7 +120,7 @@ impl Kernel {
         self.take_deferred_messages(reads)?;
         self.context.take_put_off();
         loop {
-            self.settle(reads)?;
+            self.do_queued_work(reads)?;
             if self.run_jobs(reads)? {
                 continue;
             }
@@ -155,7 +155,7 @@ impl Kernel {
         let put_off = self.context.signatures.next_put_off();
         out.extend(put_off.map(Action::CheckSignatures));
         self.flows.end_of_round(&mut self.context);
-        self.settle(reads)?;
+        self.do_queued_work(reads)?;
         self.carry(IntegrityCommand::Tend, reads)?;
         self.route(reads)?;
         self.links.end_machines(self.context.now.monotonic);
@@ -217,7 +217,7 @@ impl Kernel {
     }
 
     /// Does the queued work until none is left.
-    fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    fn do_queued_work(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.pump(reads)?;
         while let Some(work) = self.context.work.pop_front() {
             match work {
@@ -226,9 +226,9 @@ impl Kernel {
                     let command = IntakeCommand::LookForDependencies(item);
                     self.carry(command, reads)?;
                 }
-                Work::Ready(item) => self.context.jobs.settle(item),
+                Work::Ready(item) => self.context.jobs.conclude(item),
                 Work::Judged(item) => {
-                    self.carry(IntakeCommand::Settle(item), reads)?;
+                    self.carry(IntakeCommand::Conclude(item), reads)?;
                 }
                 Work::Loopback(message) => {
                     self.on_peer_message(self.context.my_id, message, reads)?
@@ -268,7 +268,7 @@ impl Kernel {
     fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let verdicts = self.context.check_due(&*self.workers);
         self.tell_owners(verdicts, reads)?;
-        self.settle(reads)
+        self.do_queued_work(reads)
     }
 
     /// Tells the owners of signature checks about their verdicts.

@@ -93,12 +93,12 @@ impl Kernel {
         for flow in staying {
             kernel.flows.resume(flow, reads, &mut kernel.context)?;
         }
-        kernel.settle(reads)?;
+        kernel.do_queued_work(reads)?;
         kernel.wake(AT_ONCE_MAX, reads)?;
         kernel
             .files
             .restore_proposals(kernel.flows.engine(), &mut kernel.context, reads)?;
-        kernel.settle(reads)?;
+        kernel.do_queued_work(reads)?;
         kernel.flush(now, reads, out)?;
         Ok(kernel)
     }

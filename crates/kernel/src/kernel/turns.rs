@@ -5,6 +5,7 @@
 use primitives::{Hash, Monotonic, Timestamp};
 
 use crate::flows::admission::StartCapacity;
+use crate::flows::queue::RoundStarts;
 use crate::kernel::Kernel;
 use crate::peers::lag::AHEAD_MAX;
 use crate::port::{Reads, StoreFailure};
@@ -13,6 +14,8 @@ use crate::port::{Reads, StoreFailure};
 pub(super) const AT_ONCE_MAX: usize = 64;
 /// Maximum number of flows restored in one round.
 const WAKES_A_ROUND_MAX: usize = 64;
+/// Maximum number of rows of the schedule that one round takes: starts that it queues, and starts that it refuses.
+const SCHEDULED_ROWS_MAX: usize = 64;
 
 impl Kernel {
     /// Returns the room for starts, so that a shell need not ask for each one. It is unbounded while all starts are refused for
@@ -60,13 +63,17 @@ impl Kernel {
         Ok(())
     }
 
-    /// Queues the scheduled starts whose time has come, while they may be started and there is room.
+    /// Queues the scheduled starts whose time has come, while they may be started and there is room, in several rounds if there are many.
     fn queue_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let mut rows_left = SCHEDULED_ROWS_MAX;
         while self.takes_scheduled() {
             let flows = &self.flows;
             let known = |key: &Hash| flows.known_start(key, reads);
             let context = &mut self.context;
-            let Some(queued) = self.schedule.next_start(&known, context, reads)? else {
+            let next = self
+                .schedule
+                .next_start(&mut rows_left, &known, context, reads)?;
+            let Some(queued) = next else {
                 break;
             };
             self.flows.queue_scheduled(queued);
@@ -87,9 +94,8 @@ impl Kernel {
 
     /// Runs queued starts while there is room, in several rounds if there are many.
     fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let mut begun = 0;
-        while self.flows.start_next(begun, &mut self.context) {
-            begun += 1;
+        let mut begun = RoundStarts::default();
+        while self.flows.start_next(&mut begun, &mut self.context) {
             self.route(reads)?;
             self.proceed(reads)?;
         }

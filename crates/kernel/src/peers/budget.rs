@@ -36,10 +36,12 @@ pub const P256_WORK: u64 = 16;
 const BYTES_PER_WORK: usize = 16 << 10;
 /// States and commands whose contracts run in about one unit of work.
 const PARTS_PER_WORK: usize = 8;
-/// Look-ups of states that make one unit of work.
+/// Look-ups of states or transactions that make one unit of work.
 const STATES_PER_WORK: usize = 4;
 /// Bytes of a transaction that its contracts read in about one unit of work.
 const CONTRACT_BYTES_PER_WORK: usize = 4 << 10;
+/// Bytes of recorded transactions that are read, decoded and encoded again in about one unit of work.
+const SERVED_BYTES_PER_WORK: usize = 4 << 10;
 
 /// Maximum size of all messages that wait for a later round, in bytes. Peers share it by the rule for work.
 pub const BACKLOG_BYTES_MAX: usize = 64 << 20;
@@ -169,6 +171,11 @@ pub fn contract_work(wire: &WireTransaction) -> u64 {
 /// Returns the work of looking up the states that a transaction consumes and refers to.
 pub fn look_up_work(wire: &WireTransaction) -> u64 {
     ((wire.inputs().len() + wire.references().len()) / STATES_PER_WORK) as u64
+}
+
+/// Returns the work of serving recorded transactions of this many bytes, after this many look-ups by id.
+pub fn serving_work(bytes: usize, look_ups: usize) -> u64 {
+    (bytes / SERVED_BYTES_PER_WORK + look_ups / STATES_PER_WORK) as u64
 }
 
 /// Returns the points charged for checks of this much work if one of them failed.

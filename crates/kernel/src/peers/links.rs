@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use flow::SessionId;
 use flow::messaging::{
     Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, Requests,
+    UnackedAnswers,
 };
 use ledger::{NetworkMap, PartyId, TxId};
 use primitives::collections::HashMap;
@@ -28,8 +30,8 @@ use crate::writes::{RowRange, Writer};
 
 /// Maximum size of a session message that is kept when it comes out of order, in bytes. A larger one has to be sent again.
 pub const EARLY_BYTES_MAX: usize = 64 << 10;
-/// Number of unacknowledged session messages from which on a peer gets no refusals of sessions. So a peer that opens sessions and
-/// acknowledges nothing cannot fill the disk.
+/// Number of unacknowledged session messages from which on a peer gets no refusals of sessions. Its sessions are refused from fewer
+/// answers on, so a peer that opens sessions and acknowledges nothing cannot fill the disk.
 pub const UNACKED_REFUSALS_MAX: u64 = 100_000;
 
 /// Maximum number of messages kept for a peer whose numbers are not confirmed. If there are more, and the numbers turn out to
@@ -66,6 +68,8 @@ pub struct Links {
     pub(super) taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
     pub(super) unacked: u64,
+    /// The part of these messages that answers sessions which peers have opened.
+    pub(super) unacked_answers: UnackedAnswers,
     /// Peers that are connected and have not sent their standing.
     pub(super) awaited: BTreeSet<PartyId>,
     /// Peers that get no numbered message before their standing is known, with the end of the wait.
@@ -169,6 +173,7 @@ impl Links {
             durable: 0,
             taken: BTreeMap::new(),
             unacked: 0,
+            unacked_answers: UnackedAnswers::default(),
             awaited: BTreeSet::new(),
             held: BTreeMap::new(),
             confirmed: BTreeSet::new(),
@@ -191,13 +196,19 @@ impl Links {
             links.inbox.load(peer, epoch, upto);
             links.taken.insert(peer, (epoch, upto));
         }
-        for (peer, first, last) in ranges(reads, Table::Outbox, |_, _| ())? {
+        let answers = &mut links.unacked_answers;
+        let numbered = ranges(reads, Table::Outbox, |peer, seq, row| {
+            if is_answer(row) {
+                answers.add(peer, seq, row.len());
+            }
+        })?;
+        for (peer, first, last) in numbered {
             links.outbox.load(peer, first, last);
             links.at_start.insert(peer, last);
             links.unacked += links.outbox.pending(&peer);
         }
         let owed = &mut links.unanswered;
-        let pending = ranges(reads, Table::Deliveries, |peer, value| {
+        let pending = ranges(reads, Table::Deliveries, |peer, _, value| {
             if let Some((id, _)) = decode_delivery(value) {
                 owed.add(peer, id);
             }
@@ -286,11 +297,12 @@ impl Links {
         // Clipped like the other changes of this sum, which is for the metrics alone.
         self.unacked = self.unacked.saturating_sub(self.outbox.pending(&peer));
         self.outbox.renumber(peer, taken, &mut self.outbox_out);
+        self.unacked_answers.forget(&peer);
         let again = self.unconfirmed.remove(&peer).unwrap_or_default().messages;
         let count = again.len();
         for bytes in again {
-            self.unacked += 1;
-            self.outbox.push(peer, bytes, now, &mut self.outbox_out);
+            let is_answer = is_answer(&bytes);
+            self.push_numbered(peer, bytes, is_answer, now);
         }
         // Its stream begins again, so the peer is reported as connected again.
         self.held.entry(peer).or_insert(now);
@@ -316,11 +328,19 @@ impl Links {
     }
 }
 
-/// Returns the first and last number of each peer's rows. Passes every row to `each`.
+/// Returns whether a session message goes to the side that opened the session. Reads only its beginning. The empty row that holds the
+/// counter of a stream is no answer.
+fn is_answer(row: &[u8]) -> bool {
+    let mut d = Decoder::new(row);
+    let head = d.expect_array(3).and_then(|()| SessionId::decode(&mut d));
+    head.is_ok() && d.bool().unwrap_or(false)
+}
+
+/// Returns the first and last number of each peer's rows. Passes every row and its number to `each`.
 fn ranges(
     reads: &dyn Reads,
     table: Table,
-    mut each: impl FnMut(PartyId, &[u8]),
+    mut each: impl FnMut(PartyId, u64, &[u8]),
 ) -> Result<Vec<(PartyId, u64, u64)>, StoreFailure> {
     let mut found: BTreeMap<PartyId, (u64, u64)> = BTreeMap::new();
     let mut from = Vec::new();
@@ -330,7 +350,7 @@ fn ranges(
             let (Some(peer), Some(seq)) = (key.get(..32).and_then(peer_of), seq_of(key)) else {
                 continue;
             };
-            each(peer, value);
+            each(peer, seq, value);
             found.entry(peer).or_insert((seq, seq)).1 = seq;
         }
         match page.rows.last() {

@@ -38,8 +38,13 @@ impl Links {
         }
     }
 
-    /// Numbers a session message of a flow, and notes a peer that has opened more sessions than its share.
-    fn number_session(&mut self, peer: PartyId, message: &SessionMessage, context: &mut Context) {
+    /// Numbers a session message to a peer, and notes a peer that has gone beyond its share.
+    pub(super) fn number_session(
+        &mut self,
+        peer: PartyId,
+        message: &SessionMessage,
+        context: &mut Context,
+    ) {
         let error = match &message.body {
             SessionBody::End { error, .. } => error.as_ref(),
             _ => None,

@@ -6,7 +6,6 @@ use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Encode, Encoder};
 
-use crate::command::FlowsCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
@@ -77,9 +76,7 @@ impl Links {
             InboxAction::Deliver { peer, bytes } => {
                 self.took(peer);
                 match SessionMessage::from_bytes(&bytes) {
-                    Ok(message) => {
-                        context.command(FlowsCommand::Session { peer, message });
-                    }
+                    Ok(message) => self.pass_session(peer, message, context),
                     Err(error) => {
                         context.bad_message(peer, &format!("a session message: {error}"));
                     }

@@ -1,7 +1,7 @@
 //! Connections, session messages, requests and deliveries of peers.
 
 use flow::messaging::RequestId;
-use flow::{FlowId, Service, SessionMessage};
+use flow::{FlowId, Service, SessionBody, SessionMessage};
 use ledger::{PartyId, Rejection, SignedTransaction, TxId};
 use primitives::{Encode, Monotonic};
 use std::sync::Arc;
@@ -69,16 +69,62 @@ impl Links {
         if is_refusal && self.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
             return;
         }
-        self.unacked += 1;
         let bytes = message.to_bytes();
         if !self.confirmed.contains(&peer) {
             self.unconfirmed.entry(peer).or_default().push(&bytes);
         }
-        self.outbox.push(peer, bytes, now, &mut self.outbox_out);
+        self.push_numbered(peer, bytes, message.to_initiator, now);
         assert!(
             self.outbox.pending(&peer) > 0,
             "a session message to {peer} is not pending"
         );
+    }
+
+    /// Adds a message to a peer's numbered stream, and counts it until it is acknowledged.
+    pub(super) fn push_numbered(
+        &mut self,
+        peer: PartyId,
+        message: Vec<u8>,
+        is_answer: bool,
+        now: Monotonic,
+    ) {
+        let bytes = message.len();
+        self.unacked += 1;
+        self.outbox.push(peer, message, now, &mut self.outbox_out);
+        if is_answer {
+            let seq = self.outbox.last(&peer);
+            self.unacked_answers.add(peer, seq, bytes);
+        }
+    }
+
+    /// Passes a session message of a peer to its flow. While the peer leaves too many answers unacknowledged, its new sessions are
+    /// refused, and a message on a session that it has opened ends that session for both sides. Its messages are still acknowledged: two
+    /// nodes that wait for each other's acknowledgements would wait forever.
+    pub(super) fn pass_session(
+        &mut self,
+        peer: PartyId,
+        mut message: SessionMessage,
+        context: &mut Context,
+    ) {
+        let opens = matches!(message.body, SessionBody::Init { .. });
+        let wants_answer = opens || matches!(message.body, SessionBody::Data { .. });
+        if wants_answer
+            && !message.to_initiator
+            && let Err(error) = self.unacked_answers.check(&peer)
+        {
+            let reason = error.to_rejection();
+            let refusal = SessionMessage::refusal(message.session, reason.clone());
+            self.number_session(peer, &refusal, context);
+            if opens {
+                return;
+            }
+            // To the flow, the peer has ended its side with this error.
+            message.body = SessionBody::End {
+                index: 0,
+                error: Some(reason),
+            };
+        }
+        context.command(FlowsCommand::Session { peer, message });
     }
 
     /// Takes a session message of a peer, in its turn.
@@ -110,6 +156,9 @@ impl Links {
         let now = context.now.monotonic;
         let before = self.outbox.pending(&peer);
         let known = self.outbox.ack(peer, upto, now, &mut self.outbox_out);
+        if known {
+            self.unacked_answers.acked(&peer, upto);
+        }
         let after = self.outbox.pending(&peer);
         // The sum is for the metrics alone, so a slip of it is clipped in production.
         let acked = before.saturating_sub(after);

@@ -79,14 +79,18 @@ impl Schedule {
     }
 
     /// Returns the next start whose time has come, for the queue of starts. Refuses rows on the way that cannot be started, and
-    /// deletes those that were started before.
+    /// deletes those that were started before. Takes at most `rows_left` rows, and lowers it by their number.
     pub(crate) fn next_start(
         &mut self,
+        rows_left: &mut usize,
         known: KnownStart<'_>,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<Option<Queued>, StoreFailure> {
-        while let Some((due, flow)) = self.due(context.now.wall, reads)? {
+        while *rows_left > 0
+            && let Some((due, flow)) = self.due(context.now.wall, reads)?
+        {
+            *rows_left -= 1;
             assert!(
                 due.0 <= context.now.wall,
                 "a flow that is due at {} starts at {}",

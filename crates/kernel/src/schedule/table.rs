@@ -23,7 +23,7 @@ use primitives::Monotonic;
 
 /// Maximum number of rows kept in memory.
 pub(crate) const WINDOW: usize = 1_024;
-/// Maximum number of scheduled starts in the queue. Further ones that are due wait in the table.
+/// Maximum number of scheduled starts that wait for a place. Further ones that are due wait in the table.
 pub(crate) const QUEUED_MAX: usize = 64;
 
 /// The time of a start, and the state that scheduled it.

@@ -52,7 +52,7 @@ impl CoinSelection {
             SelectionCommand::Select { effect, request } => {
                 let (flow, number) = effect;
                 let out = self.selection.request(flow.0, number, request, now);
-                pass_on(out, context);
+                queue_outputs(out, context);
             }
             SelectionCommand::Lock { effect, states } => {
                 match self.selection.lock(effect.0.0, &states) {
@@ -66,15 +66,15 @@ impl CoinSelection {
             }
             SelectionCommand::Unlock { flow, states } => {
                 let out = self.selection.unlock(flow.0, &states, now);
-                pass_on(out, context);
+                queue_outputs(out, context);
             }
             SelectionCommand::KeepOnly { flow, states } => {
                 let out = self.selection.keep_only(flow.0, &states, now);
-                pass_on(out, context);
+                queue_outputs(out, context);
             }
             SelectionCommand::Release { flow } => {
                 let out = self.selection.release(flow.0, now);
-                pass_on(out, context);
+                queue_outputs(out, context);
             }
             SelectionCommand::Refilled {
                 token,
@@ -86,7 +86,7 @@ impl CoinSelection {
                 let out = self
                     .selection
                     .refilled(token, rows, view_seq, total, more, now);
-                pass_on(out, context);
+                queue_outputs(out, context);
             }
             SelectionCommand::Quarantine(states) => {
                 for state in states {
@@ -104,7 +104,7 @@ impl CoinSelection {
         let deadline = self.selection.next_deadline();
         if deadline.is_some_and(|at| at <= now) {
             let out = self.selection.tick(now);
-            pass_on(out, context);
+            queue_outputs(out, context);
         }
     }
 
@@ -117,7 +117,7 @@ impl CoinSelection {
     /// Takes over the changes of the vault by transactions up to a position, which are durable.
     pub(crate) fn durable(&mut self, upto: u64, changes: Vec<ViewChange>, context: &mut Context) {
         let out = self.selection.apply(upto, changes, context.now.monotonic);
-        pass_on(out, context);
+        queue_outputs(out, context);
     }
 
     /// Returns at most `limit` locks, of all flows or of some, and whether there are more.
@@ -139,7 +139,7 @@ impl CoinSelection {
 }
 
 /// Passes the results of the selection on to the flows, and its questions to the vault view.
-fn pass_on(out: Vec<SelectionOutput>, context: &mut Context) {
+fn queue_outputs(out: Vec<SelectionOutput>, context: &mut Context) {
     for output in out {
         match output {
             SelectionOutput::Selected {

@@ -6,6 +6,7 @@ mod testnet;
 mod admission;
 mod anonymous;
 mod back_chains;
+mod back_chains_served;
 mod burst;
 mod chain_crashes;
 mod clocks;

@@ -1,10 +1,14 @@
 //! Flows that states schedule: each is started once, at its time, even across crashes.
 
+use finance::lock::{LockCommand, LockState, lock_code, lock_name};
+use finance::{IssuedToken, cash_builder};
 use kernel::port::Table;
 use kernel::{KernelOptions, SCHEDULE_USER, schedule_client_id};
-use ledger::StateRef;
+use ledger::{SignedTransaction, StateRef};
+use primitives::{Encode, Timestamp};
 
-use crate::testnet::{Crash, Last, RING_MISSING, Testnet};
+use crate::pay::issue;
+use crate::testnet::{Crash, Last, RING_MISSING, Testnet, key};
 
 fn set(in_ms: u64, again: u64, count: u64) -> String {
     set_flow(in_ms, again, count, "test.ring")
@@ -200,4 +204,90 @@ fn a_crash_at_any_commit_starts_each_once() {
             }
         }
     }
+}
+
+/// Issues this many coins of node 2 to node 1, each under a lock of its own.
+fn locked_coins(net: &Testnet, count: u32, until: Timestamp) -> SignedTransaction {
+    let token = IssuedToken {
+        issuer: net.nodes[2].party.clone(),
+        reference: finance::Reference::default(),
+        currency: "GBP".parse().expect("a currency"),
+    };
+    let portions: Vec<_> = (0..count).map(|_| net.portion(1, 1)).collect();
+    let notary = net.nodes[0].party.clone();
+    let issued = cash_builder::issue(notary, &token, &portions).expect("an issue");
+    let (code, constraint) = lock_code();
+    let lock = LockState {
+        owner: key(1).public().clone(),
+        until,
+    };
+    let mut builder = issued.attachment(*code);
+    for coin in 0..count {
+        builder = builder
+            .output_data(lock_name().clone(), constraint.clone(), lock.to_bytes())
+            .bind(&[coin, count + coin]);
+    }
+    let signers = vec![key(2).public().clone()];
+    let locking = LockCommand::Lock.to_bytes();
+    let builder = builder.command(lock_name().clone(), locking, signers);
+    SignedTransaction::new(net.built(builder), []).signed_by(&key(2))
+}
+
+#[test]
+fn clients_start_beside_many_locks_of_a_counterparty() {
+    // Places for flows, and how many of them the flows that open the locks hold while the notary is away.
+    for (places, held) in [(2, 1), (4, 2), (9, 4)] {
+        let options = KernelOptions {
+            live_flows_max: places,
+            ..KernelOptions::default()
+        };
+        let mut net = Testnet::with(2, false, options);
+        net.script(2);
+        let until = Timestamp::from_ms(net.now + 1_000);
+        let locks = locked_coins(&net, 100, until);
+        net.deliver(2, 1, &[&locks]);
+        net.settle();
+        assert_eq!((rows(&net), started(&net)), (100, 0), "{:#?}", net.logs);
+        net.down(0);
+        net.now += 1_000;
+        net.settle();
+        assert_eq!(started(&net), held, "{places} places");
+        for _ in 0..10 {
+            ran(&mut net, "cash.issue", &issue(10));
+        }
+        assert_eq!(started(&net), held, "{places} places");
+        net.up(0);
+        net.quiet_for(60_000);
+        assert_eq!((rows(&net), started(&net)), (0, 100), "{places} places");
+        assert_eq!(net.figures(1).flows_live, 0);
+        assert_eq!(net.balance(1), 10 * 10 + 100);
+    }
+}
+
+#[test]
+fn one_place_is_shared_in_turns() {
+    let options = KernelOptions {
+        live_flows_max: 1,
+        ..KernelOptions::default()
+    };
+    let mut net = Testnet::with(1, false, options);
+    ran(&mut net, "test.set", &set(1_000, 0, 40));
+    // It holds the only place until many alarms are due.
+    let nap = net.start(1, "test.nap", "2000", None);
+    net.settle();
+    let next: Vec<u64> = (0..5)
+        .map(|_| net.start(1, "test.nap", "1000", None))
+        .collect();
+    net.now += 2_000;
+    net.settle();
+    assert_eq!(net.ended(nap), Ok(true));
+    // Each nap waits for one alarm at most.
+    for (count, nap) in next.into_iter().enumerate() {
+        assert_eq!(started(&net), count + 1);
+        net.now += 1_000;
+        net.settle();
+        assert_eq!(net.ended(nap), Ok(true));
+    }
+    net.quiet();
+    assert_eq!((rows(&net), started(&net)), (0, 40));
 }

@@ -1,7 +1,9 @@
 //! One peer at its worst, scripted by the test, against a node and a notary. Its load is bounded and refused with codes, and has no
 //! effect on the work of the others. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is scripted.
 
-use flow::messaging::RequestId;
+use finance::IssuedToken;
+use finance::obligation::{ObligationCommand, ObligationState, builder as debts};
+use flow::messaging::{RequestId, UNACKED_ANSWER_BYTES_MAX};
 use flow::{FlowId, FlowLimits, SessionBody, SessionId, SessionMessage};
 use kernel::message::{Answer, PeerMessage, ServiceId};
 use kernel::port::Table;
@@ -10,13 +12,14 @@ use kernel::{
     SLOW_POINTS, Token,
 };
 use ledger::{
-    FilteredTransaction, NotaryRequest, NotaryResponse, NotarySubject, TransactionSignature, TxId,
+    Constraint, FilteredTransaction, NotaryRequest, NotaryResponse, NotarySubject,
+    SignedTransaction, StateRef, TransactionBuilder, TransactionSignature, TxId,
 };
 use notary::NotaryOptions;
-use primitives::{Decode, Encode, Hash, KeyPair, Scheme, SignatureContext};
+use primitives::{Decode, Encode, Hash, KeyPair, Scheme, SignatureContext, Timestamp};
 
 use crate::pay::{issue, pay};
-use crate::testnet::{Testnet, badly_signed, key, part};
+use crate::testnet::{Testnet, badly_signed, deed_code, deed_name, key, part};
 
 const ATTACKER: usize = 3;
 
@@ -129,6 +132,124 @@ fn sessions_without_end_take_a_share_and_the_rest_is_refused() {
     for token in tokens {
         assert_eq!(net.ended(token), Ok(true));
     }
+}
+
+/// Returns a debt of the attacker to node 1, in a transaction of about 4 MB.
+fn large_debt(net: &Testnet) -> SignedTransaction {
+    let attacker = net.nodes[ATTACKER].party.clone();
+    let state = ObligationState {
+        id: Hash::plain(b"a debt"),
+        obligor: attacker.clone(),
+        tokens: vec![IssuedToken {
+            issuer: attacker.clone(),
+            reference: finance::Reference::default(),
+            currency: "GBP".parse().expect("a currency"),
+        }],
+        due: Timestamp::from_ms(1),
+        quantity: 1,
+        defaulted: false,
+        obligee: key(1).public().clone(),
+    };
+    let signers = vec![attacker.key];
+    let code = deed_code(1);
+    let builder = TransactionBuilder::new(net.nodes[0].party.clone());
+    let command = ObligationCommand::Issue(vec![state.id]);
+    let builder = debts::command(debts::make(builder, &state), &command, signers.clone());
+    // A deed, whose commands may have any content.
+    let deed = vec![1, ATTACKER as u8, 1];
+    let mut builder =
+        builder
+            .attachment(code)
+            .output_data(deed_name(), Constraint::Descriptor(code), deed);
+    for _ in 0..4 {
+        builder = builder.command(deed_name(), vec![7; 1_000_000], signers.clone());
+    }
+    SignedTransaction::new(net.built(builder), []).signed_by(&key(ATTACKER))
+}
+
+/// Asks node 1 for a debt on a new session of the attacker, and ends the session. Returns the number of the attacker's last message.
+fn ask_for_debt(net: &mut Testnet, seq: u64, debt: &SignedTransaction) -> u64 {
+    let wanted = vec![StateRef::new(debt.id(), 0)].to_bytes();
+    let opening = SessionBody::Init {
+        flow: "obligation.net".to_owned(),
+        versions: vec![1],
+        first: Some(wanted),
+    };
+    let end = SessionBody::End {
+        index: 1,
+        error: None,
+    };
+    let number = 1_000 + seq;
+    for (seq, body) in [(seq + 1, opening), (seq + 2, end)] {
+        net.say(ATTACKER, 1, &on_session(seq, number, body));
+        net.settle();
+    }
+    seq + 2
+}
+
+#[test]
+fn a_peer_that_acknowledges_nothing_does_not_fill_the_disk() {
+    let mut net = net(KernelOptions {
+        // The wait for peers after a start has tests of its own.
+        meet_peers_ms: 0,
+        ..KernelOptions::default()
+    });
+    let debt = large_debt(&net);
+    let answer_bytes = debt.to_bytes().len();
+    net.deliver(ATTACKER, 1, &[&debt]);
+    net.settle();
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 1, "{:#?}", net.logs);
+    // A session without an answer so far.
+    net.say(ATTACKER, 1, &on_session(1, 1, opens("test.double")));
+    net.settle();
+    let max = usize::try_from(UNACKED_ANSWER_BYTES_MAX).expect("64 bits");
+    let outbox = |net: &Testnet| net.nodes[1].disk.bytes(Table::Outbox);
+    let mut seq = 1;
+    for _ in 0..=max / answer_bytes {
+        assert!(outbox(&net) < max);
+        seq = ask_for_debt(&mut net, seq, &debt);
+    }
+    let full = outbox(&net);
+    let bounds = max..max + 2 * answer_bytes;
+    assert!(bounds.contains(&full), "{full} bytes");
+    assert_eq!(figures(&net, 1).flows.responders, 1);
+    // Refusals are small. The node restarts between them.
+    for _ in 0..2 {
+        for _ in 0..10 {
+            seq = ask_for_debt(&mut net, seq, &debt);
+        }
+        let more = outbox(&net) - full;
+        assert!((1_000..100_000).contains(&more), "{more} bytes");
+        honest_work(&mut net);
+        net.down(1);
+        net.up(1);
+        net.link(1, ATTACKER);
+        net.settle();
+    }
+    assert_eq!(figures(&net, 1).flows.responders, 1);
+    // A message on the open session ends it.
+    let body = SessionBody::Data {
+        index: 0,
+        payload: 5_u64.to_bytes(),
+        last: false,
+    };
+    seq += 1;
+    net.say(ATTACKER, 1, &on_session(seq, 1, body));
+    net.settle();
+    assert_eq!(figures(&net, 1).flows.responders, 0);
+    // After an acknowledgement, sessions are answered again.
+    net.heard(ATTACKER);
+    let upto = net.nodes[1].disk.count(Table::Outbox) as u64;
+    net.say(ATTACKER, 1, &PeerMessage::SessionAck { upto });
+    net.settle();
+    assert!(outbox(&net) < answer_bytes);
+    ask_for_debt(&mut net, seq, &debt);
+    let heard = net.heard(ATTACKER);
+    let answers = heard.iter().filter(|message| match message {
+        PeerMessage::Session { body, .. } => body.len() > answer_bytes,
+        _ => false,
+    });
+    assert_eq!(answers.count(), 1);
 }
 
 #[test]

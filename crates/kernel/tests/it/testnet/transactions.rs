@@ -14,6 +14,23 @@ use super::{Testnet, key};
 impl Testnet {
     /// Issues cash of node `from` to node `to`.
     pub fn issued(&self, from: usize, to: usize, quantity: u64) -> SignedTransaction {
+        let wire = self.built(self.issuing(from, to, quantity));
+        SignedTransaction::new(wire, []).signed_by(&key(from))
+    }
+
+    /// Like [`Testnet::issued`], but reads a state of any transaction, so the notary signs too.
+    pub fn issued_referring(
+        &self,
+        from: usize,
+        to: usize,
+        quantity: u64,
+        state: StateRef,
+    ) -> SignedTransaction {
+        let builder = self.issuing(from, to, quantity).reference(state);
+        notarised(self.built(builder)).signed_by(&key(from))
+    }
+
+    fn issuing(&self, from: usize, to: usize, quantity: u64) -> TransactionBuilder {
         let token = IssuedToken {
             issuer: self.nodes[from].party.clone(),
             reference: finance::Reference::default(),
@@ -21,8 +38,7 @@ impl Testnet {
         };
         let portion = self.portion(to, quantity);
         let notary = self.nodes[0].party.clone();
-        let builder = cash_builder::issue(notary, &token, &[portion]).expect("an issue");
-        SignedTransaction::new(self.built(builder), []).signed_by(&key(from))
+        cash_builder::issue(notary, &token, &[portion]).expect("an issue")
     }
 
     /// Returns an issue of 1 each in many states.
