@@ -108,7 +108,8 @@ pub(super) async fn transaction(
     let id: TxId = parsed("transaction id", &segment(id)?)?;
     let reader = api.shared.reader();
     // The pool is asked between two reads of the store. So a transaction that moves from the pool into a block is found in one of
-    // them.
+    // them. The second read waits for everything that the core has decided until then, because a block's rows can be in a commit that is
+    // not durable yet. An empty submission is answered after it.
     if let Some(found) = reader.ask(move |reader| reader.transaction(&id)).await?
         && found.state == api::chain::TransactionState::Confirmed
     {
@@ -118,6 +119,7 @@ pub(super) async fn transaction(
     if let Some(found) = pooled.await? {
         return json(&found);
     }
+    api.shared.submit(Vec::new(), &api.submits).await?;
     let found = reader.ask(move |reader| reader.transaction(&id)).await?;
     let found = found.ok_or_else(|| {
         let text = format!("nothing is known of transaction {id}");
