@@ -29,7 +29,7 @@ mod workers;
 pub use commit::RoundMetrics;
 pub use core::{Commit, Core, EventOf, Messages, Output, QueryOf, Shell};
 pub use failure::panic_text;
-pub use handle::{Handle, Stopped};
+pub use handle::{Handle, QUERIES_MAX, Stopped};
 pub use mailbox::{Mailbox, Weigh};
 pub use running::{Parts, Running, start};
 pub use thread::ROUND_EVENTS_MAX;

@@ -49,12 +49,12 @@ pub const FIELDS: &[Field] = fields! {
     "api.followers_max" [""] "Maximum followers of events over all connections. One user may use three quarters of them." => "node.busy";
     "api.followers_bytes_per_s" ["bytes"] "Rate limit of the vault's events, for all followers together. Above it followers lag behind and catch up later.";
     "api.queries_max" [""] "Maximum queries of the vault that run at the same time, each with a reader of its own. One user may use three quarters of them." => "node.busy";
-    "api.bodies_bytes_max" ["bytes"] "Maximum bytes of received request bodies in memory. Above it, further bodies wait. One user may use three quarters of it, and one connection a quarter.";
+    "api.bodies_bytes_max" ["bytes"] "Maximum bytes of received request bodies in memory. Above it, further bodies wait. One user may use three quarters of it, and one connection a quarter. Large answers of reads that wait to be sent have a budget of the same size. Above it they are refused." => "node.busy";
     "api.page_max" [""] "Entries on one page of a list. A request for more gets this many.";
     "api.wait_s_max" ["seconds"] "Maximum time that a request may wait for a flow. A longer wait is shortened to it.";
     "api.head_s" ["seconds"] "Time limit for the TLS handshake, and for the head of a request to arrive.";
     "api.body_s" ["seconds"] "Time limit for the body of a request to arrive. For an upload or a download, the time limit for each 64 KiB." => "api.body_timeout";
-    "api.write_s" ["seconds"] "Maximum time that a client may take to read written bytes. Then its connection is closed.";
+    "api.write_s" ["seconds"] "Maximum time that a client may take to read written bytes: on HTTP/2, 64 KiB of an answer or its rest. Then the stream is reset, or the connection is closed.";
     "users.login_s" ["seconds"] "Lifetime of a login that asks for none.";
     "users.login_s_max" ["seconds"] "Maximum lifetime of a login.";
     "users.logins_per_user" [""] "Maximum logins of one user. A further login ends the one that would expire first.";

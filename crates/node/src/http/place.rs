@@ -9,12 +9,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
+use super::cut::Cut;
 use super::share::Reserved;
 
 tokio::task_local! {
@@ -32,6 +34,43 @@ pub(crate) struct RequestPlace(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnPlaces;
 
+/// Marks a response whose bytes are in memory anyway, once for all clients.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedBytes;
+
+/// The place of the bytes of a large answer, and its deadline.
+pub(super) struct AnswerPlace {
+    _bytes: Reserved,
+    /// Aborted when the answer is sent.
+    deadline: Option<AbortHandle>,
+}
+
+impl AnswerPlace {
+    /// A place of these bytes. When the client has not taken all of them in `most`, the answer is cut. Call within the runtime.
+    pub(super) fn new(bytes: Reserved, cut: Option<Cut>, most: Duration) -> Self {
+        let deadline = cut.map(|cut| {
+            let watcher = tokio::spawn(async move {
+                tokio::time::sleep(most).await;
+                tracing::debug!("a client did not take a large answer in {most:?}");
+                cut.end();
+            });
+            watcher.abort_handle()
+        });
+        Self {
+            _bytes: bytes,
+            deadline,
+        }
+    }
+}
+
+impl Drop for AnswerPlace {
+    fn drop(&mut self) {
+        if let Some(deadline) = &self.deadline {
+            deadline.abort();
+        }
+    }
+}
+
 impl RequestPlace {
     /// The place of a request, with these reserved.
     pub(crate) fn new(reserved: Reserved) -> Self {
@@ -44,7 +83,7 @@ impl RequestPlace {
     }
 
     /// Lets a response hold this place until its bytes are sent, and the place of its bytes if they are many.
-    pub(super) fn held_by(self, response: Response, bytes: Option<Reserved>) -> Response {
+    pub(super) fn held_by(self, response: Response, bytes: Option<AnswerPlace>) -> Response {
         let has_own = response.extensions().get::<OwnPlaces>().is_some();
         if has_own || response.body().is_end_stream() {
             return response;
@@ -67,8 +106,18 @@ pub(crate) fn blocking<T: Send + 'static>(
     })
 }
 
+/// Spawns work that goes on if the client goes. It holds the place of the request that the caller answers.
+pub(crate) fn spawn<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    match PLACE.try_with(RequestPlace::clone) {
+        Ok(place) => tokio::spawn(place.within(work)),
+        Err(_) => tokio::spawn(work),
+    }
+}
+
 /// The places that an answer holds.
-type Holds = Arc<(RequestPlace, Option<Reserved>)>;
+type Holds = Arc<(RequestPlace, Option<AnswerPlace>)>;
 
 /// A body whose bytes hold the places of its request.
 struct HeldBody {
@@ -138,7 +187,8 @@ mod tests {
     #[tokio::test]
     async fn an_answer_holds_its_place_until_its_bytes_are_dropped() {
         let share = share();
-        let bytes = share.take(Resource::AnswerBytes, 5);
+        let bytes = share.take(Resource::AnswerBytes, 5).expect("room");
+        let bytes = Some(AnswerPlace::new(bytes, None, Duration::ZERO));
         let response = place(&share).held_by("hello".into_response(), bytes);
         assert_eq!(response.body().size_hint().exact(), Some(5));
         let sent = response.into_body().collect().await.expect("whole");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
 use api::operations::{self, Operation, Permission};
@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use tower::ServiceExt;
@@ -18,9 +18,10 @@ use tower::ServiceExt;
 use super::claim::{Claim, SMALL_BODY_BYTES};
 use super::connections::{ClientAddress, Visitor};
 use super::contain::contain;
+use super::cut::Cut;
 use super::front::Front;
 use super::permits;
-use super::place::RequestPlace;
+use super::place::{AnswerPlace, OwnPlaces, RequestPlace, SharedBytes};
 use super::problem::RefusedWith;
 use super::refusal::{Refusal, no_place};
 use super::route::{route, router_of};
@@ -36,7 +37,8 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         routes::all().partition(|route| route.operation.permission == Permission::Anyone);
     let with_token =
         router_of(with_token).route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
-    let without_token = router_of(anyone).route_layer(from_fn(anonymous));
+    let without_token =
+        router_of(anyone).route_layer(from_fn_with_state(Arc::clone(&state), anonymous));
     // Always answered: it takes no place.
     let health = router_of([route(&operations::HEALTH, status::health)]);
     // People who open the address in a browser want the description.
@@ -77,11 +79,12 @@ async fn authenticate(
         Ok((caller, claim, note)) => {
             let place = claim.take(Resource::Requests);
             let place = place.ok_or_else(|| no_place("requests"))?;
+            let patience = state.options.write_patience;
             let extensions = request.extensions_mut();
             extensions.insert(User(Arc::clone(&caller.name)));
             extensions.insert(caller);
             extensions.insert(claim.clone());
-            let response = answer_within(place, &claim, request, next).await;
+            let response = answer_within(place, &claim, patience, request, next).await;
             if let Some(mut note) = note {
                 if let Some(About(text)) = response.extensions().get() {
                     note.about(text.clone());
@@ -101,33 +104,51 @@ async fn authenticate(
 }
 
 /// Gives a request without a token its place among those of anonymous clients.
-async fn anonymous(mut request: Request, next: Next) -> Result<Response, Refusal> {
+async fn anonymous(
+    State(state): State<Arc<ApiState>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let patience = state.options.write_patience;
     let claim = visitor(&request)?.claim();
     let place = claim.take(Resource::Requests);
     let place = place.ok_or_else(|| no_place("requests without a token"))?;
     request.extensions_mut().insert(claim.clone());
-    Ok(answer_within(place, &claim, request, next).await)
+    Ok(answer_within(place, &claim, patience, request, next).await)
 }
 
+/// The time in which a client has to take a large answer: this for each piece of 64 KiB, after the time for a single piece.
+const TIME_PER_PIECE: Duration = Duration::from_secs(1);
+
 /// Answers a request that has its place. The answer holds the place until it is sent. A large answer of a read needs a place for its bytes as
-/// well. An answer of anything else is never refused here: its work is done, and the client has to learn that.
+/// well, and has a deadline. An answer of anything else is never refused here: its work is done, and the client has to learn that.
 pub(crate) async fn answer_within(
     place: Reserved,
     claim: &Claim,
+    patience: Duration,
     request: Request,
     next: Next,
 ) -> Response {
     let place = RequestPlace::new(place);
     let is_read = is_read(&request);
+    let cut = request.extensions().get::<Cut>().cloned();
     let response = place.clone().within(next.run(request)).await;
     // A body of unknown length has bounds of its own.
     let length = response.body().size_hint().exact().unwrap_or_default();
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if length <= SMALL_BODY_BYTES || !is_read {
+    let extensions = response.extensions();
+    let takes_none =
+        extensions.get::<OwnPlaces>().is_some() || extensions.get::<SharedBytes>().is_some();
+    if length <= SMALL_BODY_BYTES || !is_read || takes_none {
         return place.held_by(response, None);
     }
     match claim.take_answer(length) {
-        Some(bytes) => place.held_by(response, Some(bytes)),
+        Some(bytes) => {
+            // Clipped at 2^32 pieces, more than any memory has.
+            let pieces = u32::try_from(length / SMALL_BODY_BYTES).unwrap_or(u32::MAX);
+            let most = patience + TIME_PER_PIECE * pieces;
+            place.held_by(response, Some(AnswerPlace::new(bytes, cut, most)))
+        }
         None => no_place("large answers that wait to be sent").into_response(),
     }
 }
@@ -237,4 +258,80 @@ pub(crate) async fn method_not_allowed(request: Request) -> Refusal {
     let text = format!("{} has no {}", request.uri().path(), request.method());
     discard_unwanted(request).await;
     Refusal::listed(&METHOD_NOT_ALLOWED, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Extension;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+
+    use super::*;
+    use crate::http::share::{Share, ShareLimits};
+
+    const LARGE: usize = 100_000;
+    /// Room for one large answer and a half.
+    const ROOM: usize = LARGE + LARGE / 2;
+
+    fn large() -> Vec<u8> {
+        vec![7; LARGE]
+    }
+
+    /// Routes with large answers, which draw on a share.
+    fn routes(share: &Arc<Share>) -> Router {
+        let claim = Claim::new(Arc::clone(share), Share::new(ShareLimits::unbounded()));
+        let answer = move |request: Request, next: Next| {
+            let claim = claim.clone();
+            async move {
+                let place = claim.take(Resource::Requests).expect("room");
+                answer_within(place, &claim, Duration::from_secs(60), request, next).await
+            }
+        };
+        Router::new()
+            .route("/read", get(async || large()))
+            .route("/small", get(async || vec![7; SMALL_BODY_BYTES]))
+            .route("/larger", get(async || vec![7; 3 * LARGE]))
+            .route("/shared", get(async || (Extension(SharedBytes), large())))
+            .route("/download", get(async || (Extension(OwnPlaces), large())))
+            .route("/change", post(async || large()))
+            .route(operations::QUERY_VAULT.row.path, post(async || large()))
+            .layer(from_fn(answer))
+    }
+
+    async fn status(routes: &Router, method: &Method, path: &str) -> (u16, Response) {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.body(Body::empty()).expect("a request");
+        let answer = routes.clone().oneshot(request).await;
+        let response = answer.unwrap_or_else(|impossible| match impossible {});
+        (response.status().as_u16(), response)
+    }
+
+    #[tokio::test]
+    async fn large_answers_of_reads_draw_on_a_budget() {
+        let (get, post) = (Method::GET, Method::POST);
+        // The request while one large answer is not sent yet, and its status.
+        for (method, path, expected) in [
+            (&get, "/read", 503),
+            (&post, operations::QUERY_VAULT.row.path, 503),
+            (&get, "/small", 200),
+            (&get, "/shared", 200),
+            (&get, "/download", 200),
+            (&post, "/change", 200),
+        ] {
+            let limits = ShareLimits::unbounded().with(Resource::AnswerBytes, ROOM);
+            let share = Share::new(limits);
+            let routes = routes(&share);
+            let (first, unread) = status(&routes, &get, "/read").await;
+            assert_eq!((first, share.used(Resource::AnswerBytes)), (200, LARGE));
+            let (found, second) = status(&routes, method, path).await;
+            assert_eq!(found, expected, "{path}");
+            drop((unread, second));
+            // Anything fits alone.
+            let (alone, larger) = status(&routes, &get, "/larger").await;
+            assert_eq!((alone, share.used(Resource::AnswerBytes)), (200, ROOM));
+            drop(larger);
+            let used = [Resource::AnswerBytes, Resource::Requests].map(|of| share.used(of));
+            assert_eq!(used, [0, 0], "{path}");
+        }
+    }
 }

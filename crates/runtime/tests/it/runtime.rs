@@ -1,14 +1,16 @@
 //! A runtime with a core that records its calls, on a real store.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use ::runtime::metrics::{Registry, Unit};
 use ::runtime::{
-    Commit, Core, Handle, Messages, Output, Parts, RoundMetrics, Running, Shell, Stopped, Waiters,
-    start,
+    Commit, Core, Handle, Messages, Output, Parts, QUERIES_MAX, RoundMetrics, Running, Shell,
+    Stopped, Waiters, start,
 };
 use primitives::ErrorInfo;
 use primitives::storage::{FailureKind, Habit, Reads, StoreFailure, TableSet, WriteBatch};
@@ -47,6 +49,8 @@ enum Event {
     Write(u32),
     /// Reports a number without a commit.
     Report(u32),
+    /// Reports the number of answered queries.
+    ReportAnswers,
     /// Answers this ticket once a row is durable.
     Answer(u64),
     /// A message from a peer, with this number of bytes.
@@ -96,6 +100,7 @@ struct TestActions {
 #[derive(Default)]
 struct TestCore {
     handled: usize,
+    answers: u32,
     commits: u64,
     durable: Vec<u64>,
     batch: WriteBatch<Rows>,
@@ -138,6 +143,7 @@ impl Core for TestCore {
                 self.then.written.push(row);
             }
             Event::Report(number) => self.at_once.push(number),
+            Event::ReportAnswers => self.at_once.push(self.answers),
             Event::Answer(ticket) => {
                 self.batch.put(Rows, ticket.to_be_bytes(), [1]);
                 self.then.answered.push(ticket);
@@ -190,6 +196,7 @@ impl Core for TestCore {
     }
 
     fn answer(&mut self, query: oneshot::Sender<usize>) {
+        self.answers += 1;
         // The caller may be gone.
         let _ = query.send(self.handled);
     }
@@ -322,6 +329,31 @@ impl Rig {
         self.running.stop(PATIENCE, || ()).await;
         assert!(self.reports.try_recv().is_err(), "nothing is performed");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_is_followed_by_a_bounded_number_of_queries() {
+    let rig = Rig::new();
+    let go = rig.hold();
+    {
+        let asking = || Box::pin(rig.handle.ask(|to| to));
+        let mut asked: Vec<_> = (0..3 * QUERIES_MAX).map(|_| asking()).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        for ask in &mut asked {
+            assert!(ask.as_mut().poll(&mut context).is_pending());
+        }
+        // The callers go. Their queries that have a place stay.
+    }
+    rig.handle.tell(Event::ReportAnswers);
+    go.send(()).expect("the core waits");
+    assert_eq!(rig.next(), Report::AtOnce(0));
+    rig.handle.tell(Event::ReportAnswers);
+    assert_eq!(rig.next(), Report::AtOnce(QUERIES_MAX as u32));
+    // The places are free again.
+    for _ in 0..2 * QUERIES_MAX {
+        rig.handle.ask(|to| to).await.expect("an answer");
+    }
+    rig.running.stop(PATIENCE, || ()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

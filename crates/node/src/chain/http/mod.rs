@@ -140,7 +140,8 @@ async fn placed(
     let place = claim.take(Resource::Requests);
     let place = place.ok_or_else(|| no_place("requests"))?;
     request.extensions_mut().insert(claim.clone());
-    Ok(answer_within(place, &claim, request, next).await)
+    let patience = api.front.options.write_patience;
+    Ok(answer_within(place, &claim, patience, request, next).await)
 }
 
 /// Refuses requests without an operator's token.

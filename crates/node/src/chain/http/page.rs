@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use api::chain::operations;
 use api::codes::INTERNAL;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -16,6 +17,7 @@ use primitives::hex;
 
 use super::{Answered, Api, Route, route};
 use crate::http::Refusal;
+use crate::http::place::SharedBytes;
 
 /// The operations that this module answers.
 pub(super) fn routes() -> impl Iterator<Item = Route> {
@@ -65,7 +67,7 @@ pub(super) async fn openapi(State(api): State<Arc<Api>>) -> Answered {
         Bytes::from(api::chain::document(&codes).to_string())
     });
     let kind = HeaderValue::from_static("application/json");
-    Ok(([(CONTENT_TYPE, kind)], text.clone()).into_response())
+    Ok((Extension(SharedBytes), [(CONTENT_TYPE, kind)], text.clone()).into_response())
 }
 
 /// `GET /chain`

@@ -25,7 +25,7 @@ use super::receive::receive;
 use crate::http::cut::Cut;
 use crate::http::download_watch::DownloadWatch;
 use crate::http::file_body::FileBody;
-use crate::http::place::OwnPlaces;
+use crate::http::place::{self, OwnPlaces};
 use crate::http::range::{asked, content_range};
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
@@ -98,17 +98,18 @@ pub(in crate::http) async fn upload(
 ) -> Answered {
     // The announced length is a promise like the others.
     let size = body.size_hint().exact();
-    let (place, promise, mut incoming) = match begin(&state, &caller, parameters, size).await {
+    let (transfer, promise, mut incoming) = match begin(&state, &caller, parameters, size).await {
         Ok(begun) => begun,
         Err(refusal) => {
             discard(body).await;
             return Err(refusal);
         }
     };
-    receive(body, &mut incoming, &place, &state.options).await?;
+    receive(body, &mut incoming, &transfer, &state.options).await?;
     let (state, user) = (Arc::clone(&state), caller.name);
     // Goes on when the client does not wait for it: a file on the disk gets its row.
-    let stored = tokio::spawn(async move {
+    let stored = place::spawn(async move {
+        let _transfer = transfer;
         let published = incoming.finish().await?;
         let (name, media_type) = (promise.name, promise.media_type);
         let service = &*state.services.attachments;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use api::codes::INTERNAL;
 use api::openapi::{Facts, document};
 use api::operations;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -16,6 +17,7 @@ use axum::response::IntoResponse;
 use schemars::SchemaGenerator;
 
 use super::handler::{Answered, Route, route};
+use crate::http::place::SharedBytes;
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
 
@@ -44,7 +46,7 @@ pub(in crate::http) async fn openapi(State(state): State<Arc<ApiState>>) -> Answ
         Bytes::from(document(&facts).to_string())
     });
     let kind = HeaderValue::from_static("application/json");
-    Ok(([(CONTENT_TYPE, kind)], json.clone()).into_response())
+    Ok((Extension(SharedBytes), [(CONTENT_TYPE, kind)], json.clone()).into_response())
 }
 
 /// `GET /docs`

@@ -17,6 +17,7 @@ use super::attachments::{created, outcome, promise};
 use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, parsed, segment, whole};
 use super::receive::receive;
+use crate::http::place;
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
 use crate::http::unread::discard;
@@ -125,7 +126,7 @@ pub(in crate::http) async fn complete(
     let incoming = state.services.attachments.uploads().take(&upload).await?;
     let (state, user) = (Arc::clone(&state), caller.name);
     // Goes on when the client does not wait for it: a file on the disk gets its row.
-    let stored = tokio::spawn(async move { stored(&state, &upload, incoming, &user).await });
+    let stored = place::spawn(async move { stored(&state, &upload, incoming, &user).await });
     let (view, is_new) = outcome(stored.await)?;
     json(created(is_new), &view)
 }
