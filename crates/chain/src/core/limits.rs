@@ -43,6 +43,8 @@ pub const PRUNE_ROUND_ROWS: usize = 8_192;
 pub const ASSEMBLIES_MAX: usize = 8;
 /// Maximum number of requests for the missing parts of a block. They are sent one after the other.
 pub const ASSEMBLY_ATTEMPTS_MAX: u32 = 8;
+/// Maximum number of times that a peer is asked again for parts of a block after it sent some of them.
+pub const SECOND_CHANCES_MAX: u32 = 2;
 /// Maximum number of missing transactions that are requested by their ids. Beyond this number, the whole body is requested.
 pub const MISSING_MAX: usize = 4_000;
 /// Blocks that are held because they are ahead of this node's clock or their predecessor is being assembled.

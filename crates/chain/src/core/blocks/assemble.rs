@@ -11,7 +11,7 @@ use super::faults::BodyFault;
 use super::parts_answer::PartsAnswer;
 use super::pending::{PendingBlock, PendingStage};
 use crate::block::CheckedBlock;
-use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, points};
+use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, SECOND_CHANCES_MAX, points};
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::{Listed, Question};
@@ -142,8 +142,9 @@ impl<R: Reads<Table>> Core<R> {
         self.part_failed(peer, hash)
     }
 
-    /// Adds requested parts to a block. If the peer does not have the rest, the next one is asked, so that no peer can delay a
-    /// block by one nearly useless answer after the other.
+    /// Adds requested parts to a block. If the peer does not seem to have the rest, the next one is asked, so that no peer can delay a
+    /// block by one nearly useless answer after the other. A peer that sent some parts may be assembling the block itself, or have reached
+    /// the work that it does for us. So the block has [`SECOND_CHANCES_MAX`] in all for such peers.
     fn parts_received(
         &mut self,
         peer: PeerId,
@@ -153,7 +154,7 @@ impl<R: Reads<Table>> Core<R> {
         if !self.assemblies.contains(hash) {
             return Ok(());
         }
-        let lacks_rest = answer.lacks_rest();
+        let (mut lacks_rest, brought) = (answer.lacks_rest(), !answer.parts.is_empty());
         let mut parts = answer.parts;
         // Gossip may have brought some of them in the meantime.
         parts.retain(|one| !self.pool.contains(&one.id));
@@ -162,6 +163,10 @@ impl<R: Reads<Table>> Core<R> {
         let all_hold = verdicts.iter().all(|holds| *holds);
         if let Some(assembly) = self.assemblies.get_mut(hash) {
             assembly.asking = false;
+            if lacks_rest && brought && assembly.second_chances < SECOND_CHANCES_MAX {
+                assembly.second_chances += 1;
+                lacks_rest = false;
+            }
             for (one, holds) in parts.into_iter().zip(verdicts) {
                 if holds {
                     assembly.fetched.insert(one.id, one);

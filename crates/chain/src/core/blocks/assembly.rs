@@ -34,6 +34,8 @@ pub(in crate::core) struct Assembly {
     /// Peers that were asked and sent nothing useful.
     pub(super) failed_peers: BTreeSet<PeerId>,
     pub(super) attempts: u32,
+    /// Peers that were asked again after an answer with some parts but not all.
+    pub(super) second_chances: u32,
     pub(super) asking: bool,
     /// Transactions from peers, with valid signatures.
     pub(super) fetched: HashMap<TxId, Arc<Carried>>,
@@ -56,6 +58,7 @@ impl Assembly {
             sources: vec![from],
             failed_peers: BTreeSet::new(),
             attempts: 0,
+            second_chances: 0,
             asking: false,
             fetched: HashMap::new(),
             lists: HashMap::new(),

@@ -56,14 +56,15 @@ fn gossip_parents(bench: &mut Bench, bundle: &CarriedEntry, paid: &Transaction) 
 }
 
 #[test]
-fn a_source_without_useful_parts_is_asked_once() {
+fn a_source_without_useful_parts_delays_a_block_by_few_answers() {
     let wrong = ["chain_peer.wrong_answer"];
-    // The first source, whether the parent transactions are known, and the penalties.
-    let cases: [(Manner, bool, &[&str]); 4] = [
-        (Manner::Useless, false, &wrong),
-        (Manner::Useless, true, &wrong),
-        (Manner::Drips, false, &[]),
-        (Manner::Drips, true, &[]),
+    // The first source, whether the parent transactions are known, the slow answers after which the block is there at the latest, and the
+    // penalties. A source that sends one part an answer is asked again twice.
+    let cases: [(Manner, bool, usize, &[&str]); 4] = [
+        (Manner::Useless, false, 1, &wrong),
+        (Manner::Useless, true, 1, &wrong),
+        (Manner::Drips, false, 4, &[]),
+        (Manner::Drips, true, 2, &[]),
     ];
     let mut maker = Maker::new();
     maker.add_many(3, 0);
@@ -75,7 +76,7 @@ fn a_source_without_useful_parts_is_asked_once() {
     let block = maker.make_of(0, vec![bundle.clone(), plain]);
     let mut chain = maker.blocks.clone();
     chain.push(block.clone());
-    for (manner, knows_parents, penalties) in cases {
+    for (manner, knows_parents, answers, penalties) in cases {
         let name = format!("{manner:?}, {knows_parents}");
         let mut bench = core_with(&maker, Settings::default());
         for (n, manner) in [(1, manner), (2, Manner::Honest)] {
@@ -88,8 +89,10 @@ fn a_source_without_useful_parts_is_asked_once() {
         assert_eq!(bench.announce(1, &block), Some(Verdict::Accept), "{name}");
         assert_eq!(bench.announce(2, &block), Some(Verdict::Ignore), "{name}");
         assert_eq!(bench.height(), 3, "{name}: the first source is slow");
-        bench.deliver();
-        bench.rounds();
+        for _ in 0..answers {
+            bench.deliver();
+            bench.rounds();
+        }
         assert_eq!(bench.tip(), block.hash, "{name}");
         assert_eq!(bench.penalties, penalties, "{name}");
     }
