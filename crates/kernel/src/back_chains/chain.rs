@@ -143,11 +143,6 @@ impl Resolution {
         &self.missing
     }
 
-    /// Returns the ids of the fetched transactions that are in memory.
-    pub fn staged_ids(&self) -> impl Iterator<Item = &TxId> {
-        self.staged.values().map(|(id, _)| id)
-    }
-
     /// Returns the bytes of the fetched transactions that were not taken to be verified yet.
     pub fn held_bytes(&self) -> u64 {
         self.held_bytes

@@ -76,7 +76,7 @@ impl BackChains {
         self.resolutions.is_up(peer)
     }
 
-    /// Returns the number of the chain in which a transaction is being fetched from a peer. Without a peer, returns the first from any
+    /// Returns the number of the chain that fetches a transaction from a peer. Without a peer, returns the first from any
     /// peer.
     pub(crate) fn fetched_from(&self, id: &TxId, peer: Option<PartyId>) -> Option<u64> {
         self.resolutions.fetched_from(id, peer)

@@ -30,6 +30,8 @@ pub struct Running {
     pub waiting: BTreeSet<ItemId>,
     /// The part whose signatures are being checked.
     pub(super) part: Option<ChainPart>,
+    /// The transactions under which its number is in [`Resolutions`]. They leave with it.
+    entered: BTreeSet<TxId>,
     /// The time of the peer's last answer.
     progress_at: Monotonic,
 }
@@ -46,8 +48,8 @@ impl Running {
 pub struct Resolutions {
     next: u64,
     running: BTreeMap<u64, Running>,
-    /// Transactions that resolutions ask for or have in memory, with the numbers of these resolutions: bounded by [`FETCH_WANTED_MAX`] a
-    /// peer, and one answer a resolution.
+    /// Transactions that running resolutions ask for or have in memory, with the numbers of these resolutions: bounded by
+    /// [`FETCH_WANTED_MAX`] a peer, one answer, and one part that is verified.
     in_flight: HashMap<TxId, Vec<u64>>,
     /// Items that need a resolution while there is no place for one.
     held: BTreeMap<PartyId, BTreeSet<ItemId>>,
@@ -110,9 +112,7 @@ impl Resolutions {
     ) -> u64 {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
-        for id in &missing {
-            self.enter_in_flight(*id, number);
-        }
+        let asked = missing.clone();
         let resolution = Resolution::new(number, root, peer, missing, bytes_max);
         let waiting = BTreeSet::from([item]);
         self.running.insert(
@@ -122,9 +122,13 @@ impl Resolutions {
                 primary: item,
                 waiting,
                 part: None,
+                entered: BTreeSet::new(),
                 progress_at: now,
             },
         );
+        for id in asked {
+            self.enter_in_flight(id, number);
+        }
         number
     }
 
@@ -142,6 +146,9 @@ impl Resolutions {
         let numbers = self.in_flight.entry(id).or_default();
         numbers.retain(|other| *other != number && self.running.contains_key(other));
         numbers.push(number);
+        if let Some(running) = self.running.get_mut(&number) {
+            running.entered.insert(id);
+        }
     }
 
     /// Notes that a resolution does not fetch a transaction any more, or that it is in memory no longer.
@@ -151,6 +158,9 @@ impl Resolutions {
             if numbers.is_empty() {
                 self.in_flight.remove(id);
             }
+        }
+        if let Some(running) = self.running.get_mut(&number) {
+            running.entered.remove(id);
         }
     }
 
@@ -256,7 +266,11 @@ impl Resolutions {
 
     /// Notes that a transaction is recorded.
     pub fn recorded(&mut self, id: &TxId) {
-        self.in_flight.remove(id);
+        for number in self.in_flight.remove(id).unwrap_or_default() {
+            if let Some(running) = self.running.get_mut(&number) {
+                running.entered.remove(id);
+            }
+        }
     }
 
     /// Notes that all batches up to `number` are durable.
@@ -284,8 +298,7 @@ impl Resolutions {
     /// Removes a resolution that has succeeded or failed.
     pub fn end(&mut self, number: u64) -> Option<Running> {
         let running = self.running.remove(&number)?;
-        let staged = running.resolution.staged_ids();
-        for id in running.resolution.missing().iter().chain(staged) {
+        for id in &running.entered {
             self.leave_in_flight(id, number);
         }
         Some(running)
@@ -381,4 +394,47 @@ fn stalls_at(running: &Running) -> Monotonic {
         return Monotonic::MAX;
     }
     running.progress_at.after_ms(RESOLUTION_STALL_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    #[test]
+    fn a_resolution_leaves_nothing_behind() {
+        let id = |n: u8| TxId::from_hash(Hash::plain(&[n]));
+        let peer = PartyId::from_hash(Hash::plain(b"peer"));
+        // The transactions that an answer makes known, those that go to the disk, and those that are recorded.
+        for (found, spilled, recorded) in [
+            (&[][..], &[][..], &[][..]),
+            (&[2, 3], &[], &[]),
+            (&[2, 3], &[2], &[]),
+            (&[2, 3], &[], &[1, 3]),
+            (&[2, 3], &[2], &[2]),
+        ] {
+            let ids = |of: &[u8]| of.iter().map(|n| id(*n)).collect::<Vec<TxId>>();
+            let mut resolutions = Resolutions::new(7);
+            let begin = |resolutions: &mut Resolutions, missing: u8| {
+                let missing = BTreeSet::from([id(missing)]);
+                let now = Monotonic::from_ms(0);
+                resolutions.begin(ItemId(1), peer, id(9), missing, 1_000, now)
+            };
+            let number = begin(&mut resolutions, 1);
+            let other = begin(&mut resolutions, 3);
+            let now = Monotonic::from_ms(1);
+            resolutions.progressed(number, &ids(found), &ids(spilled), now);
+            for id in ids(recorded) {
+                resolutions.recorded(&id);
+                assert_eq!(resolutions.fetched_from(&id, None), None);
+            }
+            assert!(resolutions.end(number).is_some());
+            let is_left = !recorded.contains(&3);
+            let left = resolutions.fetched_from(&id(3), Some(peer));
+            assert_eq!(left, is_left.then_some(other), "{found:?} {spilled:?}");
+            assert!(resolutions.end(other).is_some());
+            assert!(resolutions.in_flight.is_empty(), "{found:?} {spilled:?}");
+        }
+    }
 }

@@ -100,7 +100,7 @@ impl Files {
         };
         assert!(
             row.trust_by.is_some(),
-            "nobody has decided on the uploaded file {hash}"
+            "the uploaded file {hash} has no decision on its trust"
         );
         self.set(hash, Some(row.clone()), context);
         let record = Box::new(FileRecord { hash, row });

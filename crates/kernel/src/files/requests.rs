@@ -293,9 +293,16 @@ impl FileWaits {
             if from.is_some() || again.is_some() {
                 continue;
             }
-            // Each try asks the next of the peers that sent an item with this file.
-            let turn = fetch.tries as usize % fetch.waiting.len();
-            let item = fetch.waiting.iter().nth(turn).copied();
+            // Each try asks the next of the peers that sent an item with this file, however many items each of them sent.
+            let mut firsts: BTreeMap<PartyId, ItemId> = BTreeMap::new();
+            for item in &fetch.waiting {
+                if let Some(waiter) = self.items.get(item) {
+                    firsts.entry(waiter.peer).or_insert(*item);
+                }
+            }
+            // There may be no peer left.
+            let turn = fetch.tries as usize % firsts.len().max(1);
+            let item = firsts.values().nth(turn).copied();
             let Some((item, waiter)) = item.and_then(|item| Some((item, self.items.get(&item)?)))
             else {
                 continue;

@@ -152,6 +152,12 @@ impl Admission {
         self.running - self.scheduled
     }
 
+    /// Returns the number of places that no flow holds.
+    pub(super) fn free_places(&self, options: &KernelOptions) -> usize {
+        // Clipped at 0: flows that come back from their journals need no free place.
+        options.live_flows_max.saturating_sub(self.running)
+    }
+
     /// Returns the bytes that flows of clients may still take. Heavy flows that states have scheduled take at most half of the budget.
     fn client_bytes_left(&self, options: &KernelOptions) -> usize {
         let scheduled = self.scheduled_bytes.min(options.live_bytes_max / 2);

@@ -110,7 +110,7 @@ impl Flows {
                 scheduled: None,
             };
             self.run_start(queued, context);
-        } else if self.may_wait(&start, context) {
+        } else if self.may_wait(&start, context) || self.waits_for_its_turn(&start, context) {
             self.starts.queue.push(start, client);
         } else {
             let starts = &self.starts;
@@ -119,6 +119,12 @@ impl Flows {
             context.reply(start.token, Reply::Busy { retry_after_ms });
         }
         Ok(())
+    }
+
+    /// Returns whether there is a free place for a client's start, which waits only for the turns of scheduled starts.
+    fn waits_for_its_turn(&self, start: &Start, context: &Context) -> bool {
+        let free = self.starts.admission.free_places(&context.options);
+        self.has_place(start, context) && self.starts.queue.clients() < free
     }
 
     /// Answers or attaches a start that repeats an earlier one. Returns false if it is a new one.

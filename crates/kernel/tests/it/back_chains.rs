@@ -484,7 +484,7 @@ fn a_chain_gives_its_bytes_back_when_it_ends() {
     net.heard(2);
     let missing = TxId::from_array([7; 32]);
     for round in 0..3 {
-        // More than a third of the budget. A second chain would have no room beside it.
+        // More than a third of the budget. A second chain would have no room.
         let ancestor = invented(&net, missing, 400_000);
         let root = net.issued_referring(2, 1, 5, StateRef::new(ancestor.id(), 0));
         net.deliver(2, 1, &[&root]);

@@ -12,7 +12,7 @@ use primitives::{Decode, Encode};
 
 use crate::testnet::{Testnet, deed_code, deed_name, key};
 
-/// Returns a test network with two scripted nodes, of which node 2 has delivered a deed to node 1. The deed has a command of this many
+/// Returns a test network with two scripted nodes. Node 2 has delivered a deed to node 1. The deed has a command of this many
 /// bytes.
 fn net(options: KernelOptions, bytes: usize) -> (Testnet, SignedTransaction) {
     let mut net = Testnet::with(3, false, options);
