@@ -79,7 +79,7 @@ impl RateBook {
             let all = self.of_chain(rates.child);
             all.filter(move |(other, _)| **other != key)
         };
-        // Of equally poor bundlers, the one with the lowest key leaves.
+        // If bundlers are equally poor, the one with the lowest key leaves.
         others().count() < BUNDLERS_MAX
             || others().any(|(other, known)| (known.balance, *other) < (balance, key))
     }

@@ -22,9 +22,9 @@ pub const UNACKED_ANSWERS_MAX: u64 = 50_000;
 /// answers of flows that already have their message come on top.
 pub const UNACKED_ANSWER_BYTES_MAX: u64 = 64 << 20;
 
-/// Number of answers from which on the next one begins a part.
+/// Number of answers in a full part. The next answer begins another one.
 const PART_ANSWERS: u64 = 256;
-/// Size of answers, in bytes, from which on the next one begins a part.
+/// Size of the answers in a full part, in bytes. The next answer begins another one.
 const PART_BYTES: u64 = 256 << 10;
 
 /// The unacknowledged answers to the sessions of each peer.

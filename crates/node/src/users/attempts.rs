@@ -372,7 +372,7 @@ mod tests {
         }
         assert!(attempts.strangers.len() <= REMEMBERED_MAX);
         for n in beyond(FAMILIAR_USERS_MAX) {
-            // Of users who logged in at the same time, any may be forgotten.
+            // If users logged in at the same time, any of them may be forgotten.
             let now = now + Duration::from_millis(n.into());
             attempts.succeeded(at(&format!("u{n}"), n), TOKEN, now);
             attempts.succeeded(at("ann", n), TOKEN, now);

@@ -1,4 +1,4 @@
-//! The readings of the time in which a stretch was measured.
+//! Keeps the readings that belong to the measurement of a stretch.
 
 use crate::results::{Process, Stretch};
 use crate::stats::folder_growth;

@@ -30,7 +30,7 @@ pub(in crate::http) struct StreamLimits {
     pub(in crate::http) head_bytes_max: u32,
     /// Requests in flight at once.
     pub(in crate::http) requests_max: u32,
-    /// Time in which a client has to take a piece of an answer.
+    /// Maximum time that a client may take for a piece of an answer.
     pub(in crate::http) write_patience: Duration,
 }
 
